@@ -7,6 +7,7 @@ import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -219,3 +220,30 @@ def test_trouble_with_the_session_itself_is_told_once(tmp_path: Path) -> None:
         session._solver.restarts, session._solver.given_up = 6, True
         session._pass_on_trouble()
         assert [text.partition(":")[0] for text in told[3:]] == ["not recorded", "nothing is solved any more"]
+
+
+class Showing:
+    """A server that keeps the texts it is to send."""
+
+    viewers = 1
+
+    def __init__(self) -> None:
+        self.sent: list[dict[str, Any]] = []
+
+    def send(self, kind: str, text: str) -> None:
+        self.sent.append(json.loads(text))
+
+    def send_frame(self, frame: bytes) -> None: ...
+    def send_line(self, line: str) -> None: ...
+
+
+def test_trouble_with_showing_is_not_told_as_trouble_with_recording(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "session.log") as recorder:
+        session = LiveSession(Feed([], recorder), NewestPoses(), Watch(), fault="no such bone")
+        session.server = showing = Showing()  # type: ignore[assignment]
+        session._solver = SimpleNamespace(given_up=False, restarts=0, newest=None)  # type: ignore[assignment]
+        session._pass_on_status()
+        recorder.fault = CondyleError("no space left on the disk", code="unwritable")
+        session._pass_on_status()
+    told = [(one["fault"], one["trouble"]) for one in showing.sent]
+    assert told == [("", "no such bone"), ("no space left on the disk", "no such bone")]

@@ -49,7 +49,7 @@ class LiveSession:
     performer     what is known of the person before
     guide         a routine for a visitor in the place of the coach
     ending        why it ends, once it does
-    fault         what last went wrong with showing it
+    fault         what last went wrong with showing or marking it
     """
 
     feed: Feed
@@ -253,7 +253,8 @@ class LiveSession:
                 sources=[asdict(one) for one in self.feed.status()],
                 frames=recorder.frames,
                 lost=recorder.lost,
-                fault=self.fault if recorder.fault is None else recorder.fault.text,
+                fault="" if recorder.fault is None else recorder.fault.text,
+                trouble=self.fault,
                 behind=None if newest is None else max(now() - newest.newest, 0.0),
                 restarts=self._solver.restarts,
                 given_up=self._solver.given_up,
