@@ -194,6 +194,7 @@ class LiveSession:
                 if len(merge_alarms(known, [alarm])) > len(known):
                     self._tell(alarm)
             if self.server is not None:
+                self._read_poses()  # another set of bodies makes a page begin anew, so it is told before what is known
                 self.server.send("solve", describe_solve(found))
 
     @property
@@ -202,17 +203,22 @@ class LiveSession:
         newest = self._solver.newest
         return self.performer.skeleton if newest is None or newest.skeleton is None else newest.skeleton
 
-    def _pass_on_frame(self) -> None:
+    def _read_poses(self) -> Poses | None:
+        """The newest poses; a page is told of their bodies where these are others than before."""
         try:
             poses = self.newest.poses(now())
         except CondyleError:  # numbers that are no poses: the solve says what is wrong with them
-            return
+            return None
+        if poses is not None and self.server is not None and poses.names != self._names:
+            self._names = poses.names
+            self.server.send("bodies", encode("bodies", names=poses.names))
+        return poses
+
+    def _pass_on_frame(self) -> None:
+        poses = self._read_poses()
         if poses is None:
             return
         if self.server is not None:
-            if poses.names != self._names:
-                self._names = poses.names
-                self.server.send("bodies", encode("bodies", names=poses.names))
             turns = rotation.to_quaternion(poses.R)
             self.server.send_frame(encode_poses(poses.time, poses.p, turns, poses.markers))
         skeleton, solve = self._skeleton, self._solver.newest
