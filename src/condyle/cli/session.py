@@ -259,5 +259,22 @@ def print_end(args: argparse.Namespace, feed: Feed, status: list[SourceStatus], 
         print_line(f"warning: {many(recorder.lost, 'frame')} not recorded{why}", style="yellow")
     print_line(f"recorded {many(recorder.frames, 'frame')} in {seconds:.1f} s: {log}")
     if recorder.frames and getattr(args, "record_only", False):
-        print_line(f"fit them with: condyle fit {shlex.quote(str(log))} -o {shlex.quote(str(log.parent))}")
+        words = ["condyle", "fit", str(log), "-o", str(log.parent), *_repeat_options(args, feed)]
+        print_line(f"fit them with: {shlex.join(words)}")
     return DONE if whole else DONE_WITH_WARNINGS
+
+
+def _repeat_options(args: argparse.Namespace, feed: Feed) -> list[str]:
+    """The options that are not in the log: a fit of it has to be told again."""
+    from ..live.reading import keep_for_fit
+
+    words: list[str] = []
+    for name in keep_for_fit(read_options(args), feed.sources).given:
+        value = getattr(args, name)
+        if name == "doctor":
+            words.append("--no-doctor")
+        elif name == "rename":
+            words += ["--rename", ",".join(f"{old}={new}" for old, new in value.items())]
+        else:
+            words += [f"--{name}", value if isinstance(value, str) else ",".join(value)]
+    return words
