@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ...errors import CondyleError, UsageError
 from ...io.format import ReadOptions
-from ..reading import SaidSource, check_streamed, is_said_of_packets
+from ..reading import SourceWithOptions, changes_packets, check_streamed
 from ..source import Source
 
 
@@ -81,7 +81,7 @@ def open_source(word: str, reading: ReadOptions | None = None) -> Source:
         return replayed
     check_streamed(word, reading)
     source: Source = module.open_source(address)
-    return SaidSource(source, reading) if is_said_of_packets(reading) else source
+    return SourceWithOptions(source, reading) if changes_packets(reading) else source
 
 
 def name_protocol(name: str) -> str:
