@@ -59,8 +59,6 @@ def test_files_and_folders_are_read(skeleton: Skeleton, tmp_path: Path) -> None:
         lambda facts: facts.update(version=3),
         lambda facts: facts.update(format="other"),
         lambda facts: facts["joints"][0].update(kind="spring"),
-        lambda facts: facts["conventions"].update(up=""),
-        lambda facts: facts["conventions"].update(up=7),
         lambda facts: facts["take"].update(windows=[{"sha256": "x"}]),
         lambda facts: facts["take"].update(windows=5),
         lambda facts: facts["joints"][0].update(p_child_joint=[1, 2]),

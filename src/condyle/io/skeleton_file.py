@@ -11,7 +11,6 @@ import numpy as np
 
 from ..errors import CondyleError
 from ..model.profile import FileWindow
-from ..model.recording import UP_AXES
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import FARTHEST
 from . import MANIFEST, SKELETON, values
@@ -59,9 +58,6 @@ def from_json(data: bytes, *, path: str | Path | None = None) -> Skeleton:
             raise CondyleError(text, code="bad-skeleton", path=path)
     for joint in (*skeleton.joints, *skeleton.loops):
         _check_joint(joint, path)
-    if skeleton.conventions.get("up") not in (None, *UP_AXES):
-        text = f"its world's up is none of {', '.join(UP_AXES)}; write it anew with condyle fit"
-        raise CondyleError(text, code="bad-skeleton", path=path)
     try:
         msgspec.convert(skeleton.take.get("windows", []), list[FileWindow])
     except msgspec.ValidationError as error:

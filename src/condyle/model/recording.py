@@ -20,13 +20,12 @@ from ..maths.arrays import Bools, Floats, Ints, evenly, freeze_array
 from ..maths.robust import median
 from ..maths.spool import over_frames, seal, take_rows
 from .clock import describe_clock_unit, in_order
-from .take import BodyMarker, CarriedCentre, OwnSkeleton, Take, check_quaternions
+from .take import UP_AXES, BodyMarker, CarriedCentre, OwnSkeleton, Take, check_quaternions
 from .units import metres_per
 from .values import dataclass
 
 QUATERNIONS = ("wxyz", "xyzw")
 MATRIX = "matrix"
-UP_AXES = ("x", "y", "z", "-x", "-y", "-z")
 HANDS = ("right", "left")
 EULER_ORDERS = (
     "XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX",

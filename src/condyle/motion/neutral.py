@@ -11,7 +11,7 @@ from ..io.exports.figure import find_axis
 from ..maths import rotation
 from ..maths.arrays import Floats, Ints
 from ..maths.series import mean_step, segment_slices
-from ..model.recording import UP_AXES
+from ..model.take import UP_AXES
 from ..model.values import dataclass
 from .person import Body
 

@@ -19,7 +19,7 @@ from ..io.rigs.rig_file import RigClip, RigFile
 from ..maths import rotation
 from ..maths.arrays import Floats
 from ..maths.series import segment_slices
-from ..model.recording import UP_AXES
+from ..model.take import UP_AXES
 from ..model.values import dataclass
 from .gait_events import find_standing
 from .rig_map import find_crossed, map_bones

@@ -27,7 +27,6 @@ from ..model.anatomy import Part, find_segments
 from ..model.clock import Clock
 from ..model.motion import derive_motion, order_joints
 from ..model.progress import begin_step
-from ..model.recording import UP_AXES
 from ..model.skeleton import Skeleton
 from ..model.take import Take
 from . import facts
@@ -123,9 +122,8 @@ def show_figure(skeleton: Skeleton, clock: Clock, frames: int, steps: Floats, ga
 
 def find_up(skeleton: Skeleton, make_figure: Callable[[], Figure | None]) -> str | None:
     """The axis that points up, as the recording says or as a person's trunk tells in some frames; None: neither."""
-    given = skeleton.conventions.get("up")
-    if given in UP_AXES:
-        return str(given)
+    if skeleton.up is not None:
+        return skeleton.up
     parts = find_segments(skeleton.bodies, [(joint.parent, joint.child) for joint in skeleton.joints]).values()
     if sum(segment.part in TRUNK_PARTS for segment in parts) < 2:
         return None

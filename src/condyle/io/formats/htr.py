@@ -12,8 +12,8 @@ from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Floats
 from ...maths.spool import empty
-from ...model.recording import UP_AXES, Bodies, Convention, Recording
-from ...model.take import OwnSkeleton
+from ...model.recording import Bodies, Convention, Recording
+from ...model.take import UP_AXES, OwnSkeleton
 from ...model.values import dataclass
 from ..format import Format, ReadOptions
 from ..tables.header import is_length, number_repeats, read_count

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import CondyleError, UsageError, suggest
-from ...model.recording import HANDS, UP_AXES, Convention, width_of
+from ...model.recording import HANDS, Convention, width_of
+from ...model.take import UP_AXES
 from ...model.units import metres_per
 from ...model.values import dataclass
 from ..toml_file import read_toml
