@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from filecmp import cmp
 from functools import cached_property
@@ -558,6 +558,7 @@ def fit_with(
     """
     from .pipeline import run
 
+    source = list(source) if isinstance(source, Iterator) else source
     reading = replace(reading or ReadOptions(), fix=("swaps",) if options.fixes("swaps") else ())
     with limit_threads():
         take = _load(source, reading)

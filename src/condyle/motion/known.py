@@ -205,7 +205,7 @@ def play_known(
     }
     for own in ("sha256", "windows"):  # of the calibration's recording
         known.pop(own, None)
-    conventions = {**skeleton.conventions, "up": take.up or skeleton.conventions.get("up")}
+    conventions = {**skeleton.conventions, "up": take.up or skeleton.up}
     conventions["read_as"] = take.read_as or None
     played = replace(
         figure, joints=joints, findings=sort_findings(told), take=known, conventions=conventions, verdict=None, slips=()
