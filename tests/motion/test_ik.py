@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from condyle import Skeleton, Take, UsageError, fit_motion, forward, play
+from condyle import Skeleton, Take, Target, UsageError, fit_motion, forward, play, reach_targets
 from condyle.maths import rotation
 from condyle.model.skeleton import SensorNoise
 from condyle.motion.ik import choose_sigmas
-from tests.make import jointed
+from tests.make import jointed, machines
 
 POSITION, TURN = 0.003, 0.01  # m, rad: noise of the sensors
 MEET = 1e-12  # m, the two sides of a joint
@@ -313,3 +313,35 @@ def test_no_frame_and_one_body_are_fitted_too() -> None:
     take = Take(("a",), [0.0], np.eye(3)[None, None], np.ones((1, 1, 3)))
     assert fitted(alone, take.slice(0, 0)).motion.frames == 0
     np.testing.assert_allclose(forward(alone, fitted(alone, take).motion).p_world_body, take.p_world_body, atol=EXACT)
+
+
+@pytest.mark.parametrize("away", [0.0, 0.05])
+def test_targets_beyond_a_screw_are_reached_along_its_thread(away: float) -> None:
+    fit = machines.fitted("screw", 0.0)
+    poses = forward(fit.skeleton, fit.motion)
+    (screw,) = (joint for joint in fit.skeleton.joints if joint.kind == "screw")
+    last = poses.index("link3")
+    aim = poses.p_world_body[:, last] + away * np.array([0.6, 0.0, 0.8])
+    reached = reach_targets(fit.skeleton, fit.motion, [Target("link3", aim)])
+    found = forward(fit.skeleton, reached.motion)
+    assert reached.settled.all()
+    assert np.linalg.norm(found.p_world_body[:, last] - aim, axis=1).max() < 1e-5
+    child, before, after = found.index(screw.child), fit.motion, reached.motion
+    assert before.slide is not None
+    assert after.slide is not None
+    assert screw.axis_child is not None
+    turn = np.swapaxes(before.R_parent_body[:, child], -1, -2) @ after.R_parent_body[:, child]
+    angle = rotation.find_turn(screw.axis_child, turn)
+    assert (np.abs(angle).max() > 0.01) == (away > 0)
+    way = (screw.pitch or 0) / (2 * np.pi) * angle
+    np.testing.assert_allclose(after.slide[:, child] - before.slide[:, child], way, atol=1e-12)
+
+
+def test_a_screw_in_a_start_made_by_hand_only_turns() -> None:
+    fit = machines.fitted("screw", 0.0)
+    start = replace(fit.motion.at(slice(0, 5)), slide=None)
+    aim = forward(fit.skeleton, start).p_world_body[:, fit.take.index("link3")] + [0.02, 0.0, 0.0]
+    reached = reach_targets(fit.skeleton, start, [Target("link3", aim)])
+    assert reached.motion.slide is None
+    found = forward(fit.skeleton, reached.motion).p_world_body[:, fit.take.index("link3")]
+    assert np.linalg.norm(found - aim, axis=1).max() < 1e-5

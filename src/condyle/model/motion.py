@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from dataclasses import field, replace
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,8 @@ class Motion:
     segment        (n,)               number of the recording a frame belongs to
     timed          False when time was made up from a count of frames
     up             axis of the world that points up, "z" or "-y"; None: not known
+    slide          (n, m)        [m]  how far the sides of a body's screw are apart along axis_parent, zero for other
+                                      joints; None: screws only turn, as in a motion that is made by hand
     """
 
     bodies: tuple[str, ...]
@@ -45,6 +47,7 @@ class Motion:
     up: str | None = None
     sources: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    slide: Annotated[Floats, "n m"] | None = None
 
     def __post_init__(self) -> None:
         for name in ("bodies", "free"):
@@ -101,14 +104,47 @@ def order_joints(skeleton: Skeleton) -> list[tuple[int, int, Joint]]:
     return ordered
 
 
-def forward(skeleton: Skeleton, motion: Motion, *, threads: bool = True) -> Take:
-    """The pose of every body; the two sides of a joint meet to rounding. NaN from an unknown joint or root onwards.
+class Screw(NamedTuple):
+    """A screw by its bodies' numbers, with its unit axes in them; step: how far along as it turns [m/rad]."""
 
-    threads  screws move along their axis as they turn, from where they are at their mean angle in the motion: there the
-             sides are given, so that a motion of one frame has them so
+    child: int
+    parent: int
+    joint: Joint
+    axis_child: Floats
+    axis_parent: Floats
+    step: float
+
+
+def list_screws(skeleton: Skeleton) -> list[Screw]:
+    """Those that have a pitch, parents before children."""
+    return [
+        Screw(child, parent, joint, joint.axis_child, joint.axis_parent, joint.pitch / (2 * np.pi))
+        for child, parent, joint in order_joints(skeleton)
+        if joint.kind == "screw" and joint.pitch and joint.axis_child is not None and joint.axis_parent is not None
+    ]
+
+
+def measure_slide(skeleton: Skeleton, poses: Take) -> Floats | None:
+    """(n, m) [m] by which the two sides of every screw are apart along its axis in poses of the skeleton's bodies: zero
+    for other joints, NaN where not seen. None: there is no screw.
+    """
+    screws = list_screws(skeleton)
+    slide = np.zeros((poses.frames, poses.bodies))
+    for child, parent, joint, _, axis, _ in screws:
+        R, p = poses.R_world_body, poses.p_world_body
+        apart = p[:, child] + R[:, child] @ joint.p_child_joint - p[:, parent] - R[:, parent] @ joint.p_parent_joint
+        slide[:, child] = np.einsum("ni,ni->n", apart, R[:, parent] @ axis)
+    return slide if screws else None
+
+
+def forward(skeleton: Skeleton, motion: Motion) -> Take:
+    """The pose of every body. NaN from an unknown joint or root onwards.
+
+    The two sides of a joint meet to rounding; those of a screw are apart along its axis by the `slide` of the motion.
     """
     check_motion(skeleton, motion)
-    ways = _measure_threads(skeleton, motion) if threads else {}
+    slide = motion.slide
+    axes = {} if slide is None else {screw.child: screw.axis_parent for screw in list_screws(skeleton)}
     n, m = motion.frames, len(motion.bodies)
     R, p = empty((n, m, 3, 3)), empty((n, m, 3))
     order, free = order_joints(skeleton), [motion.bodies.index(name) for name in motion.free]
@@ -122,27 +158,13 @@ def forward(skeleton: Skeleton, motion: Motion, *, threads: bool = True) -> Take
             turn[child] = np.einsum("ijn,jkn->ikn", turn[parent], turn[child])
             place[child] = place[parent] + np.einsum("ijn,j->in", turn[parent], joint.p_parent_joint)
             place[child] -= np.einsum("ijn,j->in", turn[child], joint.p_child_joint)
-            if child in ways:
-                place[child] += np.einsum("ijn,jn->in", turn[parent], ways[child][rows].T)
+            if slide is not None and child in axes:
+                place[child] += slide[rows, child] * np.einsum("ijn,j->in", turn[parent], axes[child])
         R[rows], p[rows] = np.moveaxis(turn, -1, 0), np.moveaxis(place, -1, 0)
     R, p = seal(R), seal(p)
     return Take(
         motion.bodies, motion.time, R, p, motion.segment, motion.timed, motion.sources, motion.findings, motion.up
     )
-
-
-def _measure_threads(skeleton: Skeleton, motion: Motion) -> dict[int, Floats]:
-    """{child: (n, 3)} [m] by which screws are away from where they are at their mean angle, in the parent's frame."""
-    ways = {}
-    for child, _, joint in order_joints(skeleton):
-        if joint.kind == "screw" and joint.pitch and joint.axis_child is not None and joint.axis_parent is not None:
-            onto = rotation.find_shortest_arc(joint.axis_child, joint.axis_parent)
-            angle = rotation.find_turn(joint.axis_child, onto.T @ motion.R_parent_body[:, child])
-            known = np.isfinite(angle)
-            angle[known] = np.unwrap(angle[known])
-            mean = float(angle[known].mean()) if known.any() else 0.0
-            ways[child] = joint.pitch / (2 * np.pi) * (angle - mean)[:, None] * joint.axis_parent
-    return ways
 
 
 def check_motion(skeleton: Skeleton, motion: Motion) -> None:
@@ -178,7 +200,7 @@ def derive_motion(skeleton: Skeleton, poses: Take) -> Motion:
         return R
 
     R, p = over_frames(turn, poses.R_world_body), over_frames(lambda part: part[:, columns], poses.p_world_body)
-    return time_motion(skeleton, poses, seal(R), seal(p))
+    return replace(time_motion(skeleton, poses, seal(R), seal(p)), slide=measure_slide(skeleton, poses))
 
 
 def time_motion(skeleton: Skeleton, take: Take, R: Floats, p: Floats, findings: tuple[Finding, ...] = ()) -> Motion:

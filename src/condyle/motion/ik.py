@@ -20,7 +20,16 @@ from ..maths.elimination import KinematicRig, dot
 from ..maths.robust import huber_weight
 from ..maths.series import segment_slices
 from ..maths.spool import copy_array, empty, over_frames, seal, zeros
-from ..model.motion import Motion, check_motion, find_reference, forward, free_bodies, match_bodies, time_motion
+from ..model.motion import (
+    Motion,
+    check_motion,
+    find_reference,
+    forward,
+    free_bodies,
+    match_bodies,
+    measure_slide,
+    time_motion,
+)
 from ..model.progress import begin_step, tell_share
 from ..model.skeleton import ONE_AXIS, Skeleton
 from ..model.take import UNTIMED_RATE, Take
@@ -28,7 +37,7 @@ from ..model.values import dataclass
 from .bridging import bridge_turn, describe_gaps, find_lone_runs
 from .play import BRIDGED_GAP_MAX_S, bridge
 from .pose_solver import Problem, State, measure_errors, solve
-from .rails import keep_on_rails, remove_threads
+from .rails import follow_threads, keep_on_rails, remove_threads, turn_threads
 from .rig import build_rig, build_state, centre, hold_unknown, restore_state, store, to_bodies, to_rows
 from .smoothing import solve_smooth
 from .tasks import FrameRows, Posture, SensorPoses, Smoothness, Target, Task, add_up, close_loops
@@ -45,6 +54,10 @@ SPREAD_MIN_SIGMAS = 0.05  # of the residual, in standard deviations of the noise
 SUSPECT_MIN_SPREADS, HUBER_SPREADS = 5.0, 2.5  # in spreads of each sensor's residual
 REWEIGH_ROUNDS = 3  # of new weights
 OUTLIERS_MIN_SHARE = 0.005  # share of a sensor's poses left out that is a warning
+# A target beyond a screw is solved for with the screw where it was, again and again: each round leaves about the pitch
+# over the length of the limb of what was left, some hundredths.
+THREAD_ROUNDS = 20
+THREAD_SIGMA_SHARE = 1e-3  # of the smallest target's standard deviation, by which the screws may still move on
 STRAGGLER_SHARE = 0.06  # of a chunk's frames are left for later
 
 
@@ -92,7 +105,7 @@ def fit_motion(
     sigma_position [m], sigma_rotation [rad]: standard deviations, one or one per body; the skeleton's noise if None.
     robust     sensors that disagree with the rest of the figure in a frame lose their weight there
     keep_axes  hinges turn about their axis only, rigid joints do not turn, and sliders stay on their rails; else every
-               joint is a ball
+               joint is a ball, and a screw one that moves along its thread
     loops      whether loop joints stay closed; None: those that were named when the skeleton was fitted
     smooth     standard deviations of the bodies' angular accelerations [rad/s^2] and of the free bodies' accelerations
                [m/s^2], which then count among the errors; None: every frame is fitted for itself
@@ -106,14 +119,14 @@ def fit_motion(
     there, it keeps its bridged rotation to its parent over gaps up to `longest_gap` [s], and is NaN over longer ones.
     """
     take = _mask_unjoined(skeleton, match_bodies(skeleton, take))
+    slide = measure_slide(skeleton, take)
     placed, take = take.seen, take if turns is None else add_turns(take, turns)
     if smooth is not None and not (take.timed and min(smooth) > 0):
         raise UsageError("smoothness needs recorded time and two standard deviations above zero", code="bad-call")
     kept = skeleton.loops if loops else () if loops is False else skeleton.named_loops
     sigmas = choose_sigmas(skeleton, sigma_position, sigma_rotation)
     figure = replace(skeleton, loops=kept)
-    if keep_axes:
-        take = remove_threads(skeleton, take)
+    take = remove_threads(skeleton, take, slide)
     run = _SensorRun(figure, take, sigmas, keep_axes=keep_axes, reference=reference, placed=placed)
     begin_step("solving the motion")
     chunks = _cut_chunks(np.arange(take.frames))
@@ -130,6 +143,7 @@ def fit_motion(
             if part.stop - part.start > 2:  # fewer frames have no acceleration
                 run.solve(part, run.state(part), run.problem(part, Smoothness(*smooth, take.time)))
     motion = run.motion(longest_gap)
+    motion = replace(motion, slide=follow_threads(skeleton, slide, motion.R_parent_body, take.segment))
     motion = keep_on_rails(skeleton, motion) if keep_axes else motion
     return MotionFit(motion, run.sensors.weight, run.residual, run.steps, run.settled)
 
@@ -163,7 +177,7 @@ def reach_targets(
             frame=int(frame),
             body=start.bodies[body],
         )
-    poses, weight = forward(skeleton, start, threads=False), np.zeros((start.frames, len(skeleton.bodies)))
+    poses, weight = forward(skeleton, replace(start, slide=None)), np.zeros((start.frames, len(skeleton.bodies)))
     for target in targets:
         body = poses.index(target.body)
         if weight[:, body].any():
@@ -173,12 +187,36 @@ def reach_targets(
     least = min((target.sigma_position for target in targets), default=hold_place)
     ties = close_loops(skeleton, start.time, LOOP_SIGMA_SHARE * least) if loops else []
     rig = build_rig(skeleton, find_reference(skeleton, start.R_parent_body), keep_axes=keep_axes)
-    tasks: list[Task] = [Posture(start, poses, hold, hold_place), *targets, *ties]
-    run, every = _Run(rig, tasks, start.R_parent_body.copy()), slice(None)
-    run.solve(every, restore_state(rig, start.R_parent_body, poses.p_world_body), run.problem(every))
+    posture, every = Posture(start, poses, hold, hold_place), slice(None)
+    run = _Run(rig, [], start.R_parent_body.copy())
+    run.p[:] = poses.p_world_body
     columns = [skeleton.bodies.index(name) for name in free_bodies(skeleton)]
-    motion = replace(start, R_parent_body=run.R, p_world_free=run.p[:, columns])
+    motion, slid = start, _measure_slid(skeleton, start)
+    for _ in range(THREAD_ROUNDS):
+        run.tasks = [posture, *(_move_back(target, slid[:, poses.index(target.body)]) for target in targets), *ties]
+        run.solve(every, run.state(every), run.problem(every))
+        motion = replace(start, R_parent_body=run.R, p_world_free=run.p[:, columns])
+        if start.slide is None:
+            break
+        motion = replace(motion, slide=turn_threads(skeleton, start.slide, start.R_parent_body, run.R))
+        before, slid = slid, _measure_slid(skeleton, motion)
+        near = np.linalg.norm(slid - before, axis=-1).max(axis=1, initial=0.0) <= THREAD_SIGMA_SHARE * least
+        if near.all():
+            break
+        run.settled &= near
     return MotionFit(motion, weight, run.residual * (weight > 0), run.steps, run.settled)
+
+
+def _measure_slid(skeleton: Skeleton, motion: Motion) -> Floats:
+    """(n, m, 3) [m] in the world by which the screws of a motion move each body."""
+    if motion.slide is None:
+        return np.zeros((motion.frames, len(motion.bodies), 3))
+    return forward(skeleton, motion).p_world_body - forward(skeleton, replace(motion, slide=None)).p_world_body
+
+
+def _move_back(target: Target, way: Floats) -> Target:
+    """The target without the way (n, 3) [m] that screws move its body."""
+    return target if target.p_world is None or not way.any() else replace(target, p_world=target.p_world - way)
 
 
 def _repeat_start(start: Motion, targets: Sequence[Target]) -> Motion:

@@ -6,14 +6,17 @@ length, and what the recording said otherwise shows as the departure between mea
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..maths.arrays import Bools, Floats
 from ..maths.spool import blocks, copy_array, empty, over_frames, seal
-from ..model.motion import Motion, free_bodies, match_bodies, order_joints, time_motion
+from ..model.motion import Motion, free_bodies, match_bodies, measure_slide, order_joints, time_motion
 from ..model.skeleton import Skeleton
 from ..model.take import Take
 from .bridging import bridge_line, bridge_turn, describe_gaps
+from .rails import follow_threads
 
 BRIDGED_GAP_MAX_S = 0.2  # s between the two known samples around a gap that is bridged
 
@@ -25,12 +28,14 @@ def play(skeleton: Skeleton, take: Take, *, longest_gap: float = BRIDGED_GAP_MAX
     Where a sensor was not seen, its rotation relative to its parent (a free body's pose in the world) is interpolated
     along the shortest arc between the known samples around the gap, if these are at most `longest_gap` [s] apart and in
     one segment. Longer gaps stay NaN; both are findings. A rotation relative to a parent that is not known is not
-    known either, so that in `forward` everything beyond has no pose there.
+    known either, so that in `forward` everything beyond has no pose there. How far a screw is along its axis follows
+    from its rotation, and from the places of its two sensors for its whole turns.
     """
     take = match_bodies(skeleton, take)
     R, p, filled, left = bridge(skeleton, take, longest_gap)
     told = (*describe_gaps(take, filled, "gap-bridged"), *describe_gaps(take, left, "gap-left"))
-    return time_motion(skeleton, take, seal(R), seal(p), told)
+    slide = follow_threads(skeleton, measure_slide(skeleton, take), R, take.segment)
+    return replace(time_motion(skeleton, take, seal(R), seal(p), told), slide=slide)
 
 
 def bridge(skeleton: Skeleton, take: Take, longest_gap: float) -> tuple[Floats, Floats, Bools, Bools]:

@@ -1,7 +1,7 @@
 """Joints that slide: trees that stay on the rails of others, and threads that are taken out before a motion is solved.
 
 A motion has rotations at joints. What slides is a tree of its own, whose root is placed; the way of a screw along its
-axis follows from its turn, when the motion is played.
+axis follows from its turn, and from the places how many whole turns it has made.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from dataclasses import replace
 import numpy as np
 
 from ..maths import rotation
-from ..maths.arrays import Floats
-from ..model.motion import Motion, find_reference, forward, order_joints
+from ..maths.arrays import Floats, Ints
+from ..maths.series import segment_slices
+from ..model.motion import Motion, Screw, forward, list_screws, order_joints
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import Take
+
+TURNS_WINDOW_FRAMES = 15  # whose median tells whole turns: noise of a third of the pitch is then a tenth
 
 
 def keep_on_rails(skeleton: Skeleton, motion: Motion) -> Motion:
@@ -57,44 +60,87 @@ def _move_onto(skeleton: Skeleton, motion: Motion, joint: Joint, outer: str, inn
     return replace(motion, R_parent_body=R, p_world_free=p)
 
 
-def remove_threads(skeleton: Skeleton, take: Take) -> Take:
-    """The take with all that hangs on a screw moved back along its axis to where it is at the screw's mean angle."""
-    screws = [joint for joint in skeleton.joints if joint.kind == "screw" and joint.pitch]
-    if not screws:
-        return take
-    p = np.array(take.p_world_body)
-    below = {joint.child: {joint.child} for joint in skeleton.joints}
-    for _, _, joint in reversed(order_joints(skeleton)):
-        if joint.parent in below:
-            below[joint.parent] |= below[joint.child]
-    for joint in screws:
-        way = _measure_thread(skeleton, take, joint)
-        rows = [take.index(body) for body in below[joint.child]]
-        p[:, rows] -= way[:, None]
-    return replace(take, p_world_body=p)
+def follow_threads(skeleton: Skeleton, slide: Floats | None, R_parent_body: Floats, segment: Ints) -> Floats | None:
+    """(n, m) [m] how far every screw is along its axis by its angle, as `Motion` has it. None: there is no screw.
 
+    slide  (n, m) as the places show it, see `measure_slide`: NaN where not seen
 
-def _measure_thread(skeleton: Skeleton, take: Take, joint: Joint) -> Floats:
-    """(n, 3) [m] in the world by which a screw is away from where it is at its mean angle; zero where not seen.
-
-    The angle tells the way to a fraction of a turn, the places of the sensors tell the whole turns.
+    The angle tells the way but for whole turns, and these the places tell, by the frames around each in its run of
+    frames that were seen: no single bad pose counts. Between runs a screw is within half a turn of even motion, which
+    nothing can tell better; in a segment where it was not seen, of where its sides meet. One that was never seen only
+    turns.
     """
-    child, parent = take.index(joint.child), take.index(joint.parent)
-    assert joint.axis_child is not None
-    assert joint.axis_parent is not None
-    R = take.R_world_body
-    turn = np.swapaxes(R[:, parent], -1, -2) @ R[:, child]
-    relative = np.full(R.shape, np.nan)
-    relative[:, skeleton.bodies.index(joint.child)] = turn
-    usual = find_reference(skeleton, relative)[skeleton.bodies.index(joint.child)]
-    angle = rotation.find_turn(joint.axis_child, usual.T @ turn)
-    ends = take.p_world_body[:, child] + R[:, child] @ joint.p_child_joint
-    apart = ends - take.p_world_body[:, parent] - R[:, parent] @ joint.p_parent_joint
-    along = np.einsum("ni,ni->n", apart, R[:, parent] @ joint.axis_parent)
-    step = float(joint.pitch or 0.0) / (2 * np.pi)
-    known = np.isfinite(along)
-    mean = float(np.median(angle[known] - along[known] / step)) if known.any() else 0.0
-    whole = np.round((along / step + mean - angle) / (2 * np.pi))
-    angle = angle + 2 * np.pi * whole
-    angle = angle - (float(angle[known].mean()) if known.any() else 0.0)
-    return np.where(known[:, None], (step * angle)[:, None] * (R[:, parent] @ joint.axis_parent), 0.0)
+    if slide is None:
+        return None
+    found = np.zeros(slide.shape)
+    for screw in list_screws(skeleton):
+        found[:, screw.child] = _follow_thread(screw, slide[:, screw.child], R_parent_body[:, screw.child], segment)
+    return found
+
+
+def _follow_thread(screw: Screw, slide: Floats, R: Floats, segment: Ints) -> Floats:
+    """`follow_threads` of one screw: slide (n,), R_parent_body (n, 3, 3)."""
+    onto = rotation.find_shortest_arc(screw.axis_child, screw.axis_parent)
+    angle, wanted = rotation.find_turn(screw.axis_child, onto.T @ R), slide / screw.step
+    seen = np.isfinite(angle) & np.isfinite(wanted)
+    if not seen.any():
+        return np.zeros(len(slide))
+    ends, ahead = np.flatnonzero(np.diff(seen) | (np.diff(segment) != 0)) + 1, np.zeros(len(slide))
+    for run in np.split(np.arange(len(slide)), ends):
+        if seen[run[0]]:
+            angle[run] = np.unwrap(angle[run])
+            ahead[run] = _smooth_median(wanted[run] - angle[run])
+    zero = np.angle(np.exp(1j * ahead[seen]).mean())  # the same in all frames but for whole turns
+    angle += zero
+    angle[seen] += _round_turns(ahead[seen] - zero)
+    for part in segment_slices(segment):
+        rows, other = (part.start + np.flatnonzero(which[part]) for which in (seen, ~seen))
+        even = np.interp(other, rows, angle[rows]) if len(rows) else np.zeros(len(other))
+        angle[other] = np.where(np.isfinite(angle[other]), angle[other] + _round_turns(even - angle[other]), even)
+    return np.asarray(screw.step * angle)
+
+
+def _smooth_median(values: Floats) -> Floats:
+    """(n,) medians over `TURNS_WINDOW_FRAMES`: noise is less, and a step stays where it is."""
+    wide = np.pad(values, TURNS_WINDOW_FRAMES // 2, mode="symmetric")
+    return np.asarray(np.median(np.lib.stride_tricks.sliding_window_view(wide, TURNS_WINDOW_FRAMES), axis=-1))
+
+
+def _round_turns(angle: Floats) -> Floats:
+    """[rad] in whole turns."""
+    return np.asarray(2 * np.pi * np.round(angle / (2 * np.pi)))
+
+
+def turn_threads(skeleton: Skeleton, slide: Floats, R_before: Floats, R_after: Floats) -> Floats:
+    """(n, m) [m] how far screws are along their axes after turning on by less than half a turn: joint rotations
+    (n, m, 3, 3) before, where they are `slide`, and after.
+    """
+    found = np.array(slide)
+    for screw in list_screws(skeleton):
+        turn = np.swapaxes(R_before[:, screw.child], -1, -2) @ R_after[:, screw.child]
+        found[:, screw.child] += screw.step * rotation.find_turn(screw.axis_child, turn)
+    return found
+
+
+def remove_threads(skeleton: Skeleton, take: Take, slide: Floats | None) -> Take:
+    """The take with all that hangs on a screw moved back along its axis to where the two sides meet.
+
+    slide  (n, m) [m] see `measure_slide`. Where neither side of the screw is seen, nothing is moved
+    """
+    if slide is None:
+        return take
+    R, p = take.R_world_body, np.array(take.p_world_body)
+    relative, order, screws = np.full(R.shape, np.nan), order_joints(skeleton), list_screws(skeleton)
+    for child, parent, *_ in screws:
+        relative[:, child] = np.swapaxes(R[:, parent], -1, -2) @ R[:, child]
+    slide = follow_threads(skeleton, slide, relative, take.segment)
+    assert slide is not None
+    below = {child: {child} for child, _, _ in order}
+    for child, parent, _ in reversed(order):
+        if parent in below:
+            below[parent] |= below[child]
+    for child, parent, _, axis_child, axis_parent, _ in screws:
+        axis = R[:, parent] @ axis_parent
+        axis = np.nan_to_num(np.where(np.isfinite(axis), axis, R[:, child] @ axis_child))  # the same in both
+        p[:, sorted(below[child])] -= (slide[:, child, None] * axis)[:, None]
+    return replace(take, p_world_body=p)
