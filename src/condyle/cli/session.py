@@ -127,7 +127,7 @@ def run_session(args: argparse.Namespace, words: Sequence[str], performer: Perfo
     if not args.no_page and not args.json:
         session.server = open_page(args, session.obey, pictures)
     if sys.stdin is not None and sys.stdin.isatty() and not args.json:
-        print_line("keys: Enter marks this moment (with a text before it), r begins anew, q stops")
+        print_line("keys: Enter marks this moment (with a text before it), r begins anew, q stops; each with Enter")
         threading.Thread(target=_obey_keys, args=(session,), daemon=True).start()
     try:
         session.run(args.seconds)
