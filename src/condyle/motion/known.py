@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import CondyleError
-from ..estimate.describe import LARGE_RESIDUAL_NOISE_RATIO, LARGE_RESIDUAL_SHARE
+from ..estimate.describe import HUGE_RESIDUAL_SHARE, LARGE_RESIDUAL_NOISE_RATIO
 from ..estimate.locate import gap_residual
 from ..faults.belonging import compare_files, describe_change
 from ..faults.files import MOVED_MIN_M, locate_places, turn_round
@@ -337,12 +337,12 @@ def _check_placed(take: Take) -> None:
 
 
 def describe_apart(calibrated: Sequence[Joint], joints: Sequence[Joint]) -> list[Finding]:
-    """Findings of joints that come apart in a take by far more than at the calibration, and than noise explains."""
+    """Findings of joints that come apart in a take by far more than at the calibration, and more than skin moves."""
     found = []
     for before, now in zip(calibrated, joints, strict=True):
         usual = max(before.residual, before.explained or 0.0)
         apart = float(np.linalg.norm(now.p_child_joint) + np.linalg.norm(now.p_parent_joint))
-        if now.residual > max(LARGE_RESIDUAL_NOISE_RATIO * usual, LARGE_RESIDUAL_SHARE * apart):
+        if now.residual > max(LARGE_RESIDUAL_NOISE_RATIO * usual, HUGE_RESIDUAL_SHARE * apart):
             text = (
                 f"{now.child}: its joint with {now.parent} comes apart by {mm(now.residual)} mm rms in this take, "
                 f"{mm(before.residual)} mm at the calibration; are sensors or names exchanged, or was one put on anew?"
