@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from condyle import CondyleError, Motion, Skeleton, Take, UsageError, forward, on_axes, play, reference_rotations
 from condyle.maths import rotation
-from condyle.model.motion import order_joints
+from condyle.model.motion import derive_motion, measure_slide, order_joints
 from tests.make import jointed
 
 MEET = 1e-12  # m, the two sides of a joint
@@ -42,6 +42,21 @@ def test_any_number_of_frames_is_the_same_frame_by_frame(rng: np.random.Generato
     alone = forward(skeleton, moved.at(slice(frames - 1, frames)))
     np.testing.assert_allclose(alone.p_world_body[0], whole.p_world_body[-1], atol=SAME)
     assert jointed.gaps(skeleton, whole).max() <= MEET
+
+
+def test_the_sides_of_a_screw_are_apart_along_its_axis_by_the_slide(rng: np.random.Generator) -> None:
+    screw = replace(jointed.joint(rng, "b", "a", "hinge"), kind="screw", pitch=0.02)
+    skeleton = Skeleton(("a", "b", "c"), ("a",), (), (screw, jointed.joint(rng, "c", "b", "ball")))
+    slide = np.zeros((30, 3))
+    slide[:, 1] = rng.uniform(-0.1, 0.1, 30)
+    turned = jointed.motion(rng, skeleton, 30)
+    poses, plain = forward(skeleton, replace(turned, slide=slide)), forward(skeleton, turned)
+    way = slide[:, 1, None] * (plain.R_world_body[:, 0] @ screw.axis_parent)
+    np.testing.assert_allclose(poses.p_world_body - plain.p_world_body, np.stack([0 * way, way, way], 1), atol=SAME)
+    np.testing.assert_allclose(measure_slide(skeleton, poses), slide, atol=SAME)
+    np.testing.assert_allclose(derive_motion(skeleton, poses).slide, slide, atol=SAME)
+    assert jointed.gaps(skeleton, plain).max() <= MEET
+    assert measure_slide(replace(skeleton, joints=(replace(screw, kind="hinge"), skeleton.joints[1])), poses) is None
 
 
 def test_a_motion_of_another_skeleton_is_refused(rng: np.random.Generator) -> None:

@@ -163,7 +163,8 @@ def reach_targets(
     What the targets leave free stays near the start: joints within about `hold` [rad], free bodies within `hold` and
     `hold_place` [m]. These pull a little against the targets as well: a target's sigma over `hold`, squared, is the
     part by which it is missed. A start of one frame serves for targets of any number of frames. `residual` is in the
-    targets' sigmas, `weight` 1 where there is a target.
+    targets' sigmas, `weight` 1 where there is a target. Screws go along their threads as they turn on from the start,
+    by less than half a turn; loops that a screw is part of are closed as if it only turned.
     """
     check_motion(skeleton, start)
     if not (hold > 0 and hold_place > 0):
