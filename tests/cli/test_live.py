@@ -52,6 +52,20 @@ def test_what_the_log_does_not_keep_is_in_the_command_that_fits_it(
     assert sorted(last[5:]) == sorted(words)
 
 
+def test_bodies_that_are_named_may_be_at_any_source(take: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["live", f"replay:{take}@max", "-o", "legs", "--record-only", "--only", "pelvis,*thigh"]) == 0
+    assert main(["live", f"replay:{take}@max", "-o", "arms", "--record-only", "--only", "chest,*upper_arm"]) == 0
+    both = ["live", "replay:legs/session.log@max", "replay:arms/session.log@max", "--record-only"]
+    assert main([*both, "-o", "both", "--only", "pelvis,chest", "--rename", "chest=thorax"]) == 0
+    bodies = read_recording("both/session.log").bodies
+    assert bodies is not None
+    assert set(bodies.names) == {"pelvis", "thorax"}
+    capsys.readouterr()
+    assert main([*both, "-o", "none", "--only", "pelvis,chest,tail"]) != 0
+    assert "no body named 'tail' at any source" in capsys.readouterr().err
+    assert not Path("none").exists()
+
+
 def test_a_recording_is_never_written_over(take: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["live", f"replay:{take}@max", "-o", "out"]) == 0
     before = Path("out/session.log").read_bytes()

@@ -7,7 +7,15 @@ import pytest
 
 from condyle.errors import UsageError
 from condyle.io.format import ReadOptions
-from condyle.live.reading import SourceWithOptions, apply_to_layout, changes_packets, check_streamed, keep_for_fit
+from condyle.live.reading import (
+    SourceWithOptions,
+    apply_to_layout,
+    changes_packets,
+    check_streamed,
+    keep_for_fit,
+    leave_missing,
+    share_names,
+)
 from condyle.live.source import Packet
 from tests.make.sessions import layout, packets
 
@@ -66,6 +74,28 @@ def test_a_body_that_is_not_there_is_told_and_may_still_come() -> None:
     source._source.sent = packets(layout("s1", "s2"), 1)  # type: ignore[attr-defined]
     assert source.read(0.0)[0].layout.bodies == ("s1", "s2")
     assert source.fault == ""
+
+
+def test_a_body_that_is_named_may_be_at_any_source() -> None:
+    reading = ReadOptions(only=("s1", "s2", "s3"), rename={"s2": "hip"})
+    one = SourceWithOptions(Given(packets(layout("s1"), 1)), reading)
+    other = SourceWithOptions(Given(packets(layout("s2", "base"), 1)), reading)
+    share_names([one, other], reading)
+    assert one.read(0.0)[0].layout.bodies == ("s1",)
+    assert one.fault == ""  # the other has not told yet what it sends
+    assert other.read(0.0)[0].layout.bodies == ("hip",)
+    assert one.fault == "no body named 's3' at any source; it sends s1"
+    assert other.fault == "no body named 's3' at any source; it sends s2, base"
+    other._source.sent = packets(layout("s2", "s3"), 1)  # type: ignore[attr-defined]
+    other.read(0.0)
+    assert one.fault == other.fault == ""
+
+
+def test_a_source_without_any_body_that_is_named_is_refused() -> None:
+    reading = ReadOptions(only=("s1", "s2"), drop="base", rename={"s2": "hip"})
+    assert leave_missing(reading, ("s1", "base")) == ReadOptions(only="s1", drop="base")
+    with pytest.raises(UsageError, match="has none of the bodies s1, s2; leave it out"):
+        leave_missing(reading, ("base",))
 
 
 def test_two_bodies_of_one_name_are_refused() -> None:

@@ -219,14 +219,17 @@ def open_feed(
     reading  what the user says of their numbers
     """
     from ..live.feed import Feed, check_distinct
+    from ..live.reading import share_names
     from ..live.recorder import Recorder
     from ..live.sources import open_source
 
     sources = []
     try:
         for word in words:
-            sources.append(open_source(word, reading))
+            sources.append(open_source(word, reading, alone=len(words) == 1))
         check_distinct(sources)
+        if reading is not None:
+            share_names(sources, reading)
         folder.mkdir(parents=True, exist_ok=True)
         return Feed(sources, Recorder(folder / LOG_NAME), listener)
     except OSError as error:

@@ -1,7 +1,7 @@
 """Where packets come from: one file a protocol, opened by a word such as `natnet:192.168.0.4`.
 
 A protocol is a module with `open_source(address)`, and its line in `PROTOCOLS`; one that replays files has
-`open_source(address, reading)`.
+`open_source(address, reading, alone=...)`.
 """
 
 from __future__ import annotations
@@ -62,10 +62,11 @@ PROTOCOLS: dict[str, Protocol] = {
 }
 
 
-def open_source(word: str, reading: ReadOptions | None = None) -> Source:
+def open_source(word: str, reading: ReadOptions | None = None, *, alone: bool = True) -> Source:
     """The source that a word names; raises UsageError with what can be connected.
 
     reading  what the user says of its numbers and its bodies
+    alone    it is the only source; else bodies that are named may be at another (`reading.share_names`)
     """
     reading = reading or ReadOptions()
     name, colon, address = word.partition(":")
@@ -77,7 +78,7 @@ def open_source(word: str, reading: ReadOptions | None = None) -> Source:
         raise UsageError(text, code="bad-option")
     module = import_module(f".{PROTOCOLS[name].module}", __name__)
     if PROTOCOLS[name].replays:
-        replayed: Source = module.open_source(address, reading)
+        replayed: Source = module.open_source(address, reading, alone=alone)
         return replayed
     check_streamed(word, reading)
     source: Source = module.open_source(address)
