@@ -213,8 +213,15 @@ class Fit:
 
         points = read_landmarks(landmarks) if isinstance(landmarks, str | os.PathLike) else landmarks
         options = AngleOptions(convention, neutral, zero, heading, points, keep_locked, up)
-        own = hide_outliers(self.skeleton, self.take, self.weight) if take is None or take is self.take else take
-        return find_joint_angles(self.skeleton, own, options)
+        if take is None or take is self.take:
+            take = hide_outliers(self.skeleton, self.place_turned(), self.weight)
+        return find_joint_angles(self.skeleton, take, options)
+
+    def place_turned(self) -> Take:
+        """The poses of a solved take, where sensors that report no position are as they were played."""
+        from .motion.known import place_turned
+
+        return place_turned(self.skeleton, self.take, self.motion)
 
     def gait_events(self, take: Take | None = None) -> tuple[GaitEvent, ...]:
         """When feet strike the room and leave it, in the order of time; empty where no foot was worn or makes steps.

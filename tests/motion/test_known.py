@@ -12,7 +12,16 @@ from condyle.errors import CondyleError
 from condyle.faults.files import turn_round
 from condyle.maths import rotation
 from condyle.model.take import BodyMarker, Take
-from condyle.motion.known import Matched, _free_joints, falls_apart, join_matched, match_sensors, play_known
+from condyle.motion.angles import find_joint_angles
+from condyle.motion.known import (
+    Matched,
+    _free_joints,
+    falls_apart,
+    join_matched,
+    match_sensors,
+    place_turned,
+    play_known,
+)
 from condyle.simulate import Disturbances, SimulatedFigure, World, chain, human, simulate
 
 NOISE = Disturbances(position_noise=0.003, orientation_noise=0.009)
@@ -249,3 +258,16 @@ def test_names_that_are_exchanged_after_the_calibration_are_told() -> None:
     assert "large-residual" not in {one.code for one in right.findings}
     told = [one for one in wrong.findings if one.code == "large-residual"]
     assert {"l_foot", "r_foot"} <= {body for one in told for body in one.bodies}
+
+
+def test_angles_of_orientations_alone_are_those_that_were_played(performer: tuple[condyle.Fit, World]) -> None:
+    fit, later = performer
+    alone = np.tile([name != "pelvis" for name in later.take.names], (later.take.frames, 1))
+    turns = np.where(alone[..., None, None], later.take.R_world_body, np.nan)
+    matched = match_sensors(fit.skeleton, later.take, turns)
+    played = play_known(fit.skeleton, matched.take, turns=matched.turns)
+    placed = place_turned(played.skeleton, played.take, played.motion)
+    assert placed.seen.all()
+    whole, turned = (find_joint_angles(fit.skeleton, take).values for take in (later.take, placed))
+    assert np.isfinite(turned).any(axis=0).all()
+    assert np.degrees(np.nanmedian(np.abs(whole - turned))) < 2

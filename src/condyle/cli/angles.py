@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..model.take import WORLD
@@ -74,8 +75,10 @@ def run(args: argparse.Namespace) -> int:
     if args.neutral is not None and args.neutral_file is not None:
         raise UsageError("give one of --neutral and --neutral-file", code="bad-option")
     fit = load(args.skeleton)
+    solved = solve(args.files, fit) if args.files else None
+    told = [] if solved is None else [finding for finding in solved.findings if finding.severity != "info"]
     options: dict[str, Any] = {
-        "take": solve(args.files, fit).take if args.files else fit.take,
+        "take": fit.take if solved is None else solved.place_turned(),
         "neutral": read_neutral(args.neutral_file, fit) if args.neutral_file else args.neutral or "auto",
         "zero": args.zero,
         "heading": args.heading,
@@ -87,13 +90,18 @@ def run(args: argparse.Namespace) -> int:
         args.to, args.out, name=args.name, unit=args.unit, convention=args.convention, **options
     )
     if args.json:
-        print_json({"files": [str(file) for file in written.files], **to_facts(angles)})
+        print_json(
+            {
+                "files": [str(file) for file in written.files],
+                **to_facts(replace(angles, findings=(*told, *angles.findings))),
+            }
+        )
     else:
         print_angles(angles)
-        print_findings(merge_findings(written.findings))
+        print_findings(merge_findings([*told, *written.findings]))
         for file in written.files:
             print_line(f"wrote {file}")
-    return choose_status(written.findings)
+    return choose_status([*told, *written.findings])
 
 
 def read_neutral(path: str, fit: Fit) -> Take:

@@ -336,6 +336,19 @@ def _check_placed(take: Take) -> None:
         )
 
 
+def place_turned(skeleton: Skeleton, take: Take, motion: Motion) -> Take:
+    """The poses of a take, with those played for sensors of a solved take that reported orientations alone."""
+    worn = skeleton.take.get("sensors", ()) if "calibration" in skeleton.take else ()
+    turned = [take.index(name) for name in worn if name in take.names and not take.seen[:, take.index(name)].any()]
+    if not turned:
+        return take
+    played = forward(skeleton, motion)
+    R, p = take.R_world_body.copy(), take.p_world_body.copy()
+    own = [played.index(take.names[k]) for k in turned]
+    R[:, turned], p[:, turned] = played.R_world_body[:, own], played.p_world_body[:, own]
+    return replace(take, R_world_body=R, p_world_body=p)
+
+
 def describe_apart(calibrated: Sequence[Joint], joints: Sequence[Joint]) -> list[Finding]:
     """Findings of joints that come apart in a take by far more than at the calibration, and more than skin moves."""
     found = []
