@@ -43,7 +43,7 @@ def find_facts(path: Path, reading: ReadOptions, world: bool) -> Any:
         plain = to_plain(condyle.fit(path, world=world, **given).skeleton)
     except CondyleError as error:
         return error.text
-    plain["take"]["sources"] = plain["fit_id"] = None
+    plain["take"]["sources"] = plain["take"]["windows"] = plain["fit_id"] = None
     return json.loads(json.dumps(plain))
 
 

@@ -7,6 +7,7 @@ take, or changes, which are kept where they prove themselves (`estimate.proof`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from .estimate.checks import check_asked, check_twins, describe_left_out
 from .estimate.fitting import DRIFT, PLAIN, ROBUST, Estimate, Estimator, estimate_early, fit_tree
@@ -95,11 +96,13 @@ def run(take: Take, options: FitOptions, plan: Plan | None = None) -> Calibratio
     findings += describe_left_out(ready, plan.most_bodies)
     begin_step("finding the tree")
     estimate = fit_tree(ready, check_asked(ready, options), options, plan.estimator)
+    refused = list[Change]()
     for repair in plan.repair:
         begin_step(f"checking: {_in_words(repair)}")
-        estimate, kept, told = carry_out(repair, estimate, options)
-        changes, findings = [*changes, *kept], [*findings, *told]
-    return assemble_figure(estimate, plan.estimator, options, findings, changes, ready, connections=plan.connections)
+        estimate, kept, not_kept, told = carry_out(repair, estimate, options)
+        changes, refused, findings = [*changes, *kept], [*refused, *not_kept], [*findings, *told]
+    found = assemble_figure(estimate, plan.estimator, options, findings, changes, ready, connections=plan.connections)
+    return replace(found, refused=tuple(refused))
 
 
 def _in_words(stage: Stage | FigureStage) -> str:
@@ -130,9 +133,9 @@ def prepare_take(take: Take, options: FitOptions, plan: Plan) -> tuple[Take, lis
 
 def carry_out(
     stage: FigureStage, estimate: Estimate, options: FitOptions
-) -> tuple[Estimate, list[Change], list[Finding]]:
-    """The estimate after a stage, the changes it kept, and what is to be said. Where one of its changes is refused the
-    stage is asked again without it, since the others may look different then.
+) -> tuple[Estimate, list[Change], list[Change], list[Finding]]:
+    """The estimate after a stage, the changes that were kept, those that were refused, and what is to be said. Where
+    one of its changes is refused the stage is asked again without it, since the others may look different then.
     """
     refused: list[Change] = []
     reasons: list[Finding] = []
@@ -141,6 +144,6 @@ def carry_out(
         after, kept, told = keep_proved(estimate, decision.changes)
         again = [one for one in decision.changes if one not in kept]
         if not again or len(refused) > MOST_REFUSALS:
-            return after, kept, [*decision.findings, *reasons, *told]
+            return after, kept, [*refused, *again], [*decision.findings, *reasons, *told]
         refused += again
         reasons += [finding for finding in told if finding.code == "repair-not-kept"]

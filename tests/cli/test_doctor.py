@@ -57,3 +57,15 @@ def test_a_person_whose_sides_are_exchanged_is_told_mirrored(
     assert "knees bend forwards" not in capsys.readouterr().out
     assert main(["doctor", str(tmp_path / "wrong.npz"), "--strict"]) == 3
     assert "knees bend forwards" in capsys.readouterr().out
+
+
+def test_a_person_who_cannot_be_fitted_is_diagnosed_all_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    take = simulate(human(), seconds=10, seed=3, disturbances=Disturbances(0.001, 0.003)).take
+    R, p = take.R_world_body.copy(), take.p_world_body.copy()
+    left, right = take.index("l_hand"), take.index("r_hand")
+    R[:, right], p[:, right] = R[:, left], p[:, left]
+    write_take(tmp_path / "twins.csv", replace(take, R_world_body=R, p_world_body=p))
+    assert main(["doctor", str(tmp_path / "twins.csv")]) == 0
+    assert "confirmed by the motion" in capsys.readouterr().out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from condyle.io.formats import read_recording
 from condyle.live import sources
 from condyle.live.sources import PROTOCOLS, Stream
 from condyle.simulate import human, simulate
+from tests.make.sessions import layout, packets, write_log
 
 
 @pytest.fixture
@@ -35,6 +37,33 @@ def test_a_replay_is_recorded_to_its_end_and_the_way_on_is_told(take: Path, caps
     assert out.endswith("fit them with: condyle fit out/session.log -o out\n")
     assert main(["fit", "out/session.log", "-o", "out", "--no-report", "--no-intervals"]) == 0
     assert read_recording("out/session.log").frames == 150
+
+
+def test_what_the_log_does_not_keep_is_in_the_command_that_fits_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_log(Path("markers.log"), packets(layout(markers=("a1", "a2", "a3", "b1", "b2", "b3")), 20))
+    Path("my bodies.toml").write_text('[bodies]\na = ["a1", "a2", "a3"]\nb = ["b1", "b2", "b3"]\n')
+    words = ["--bodies", "my bodies.toml", "--only", "a,b", "--rename", "a=arm", "--no-doctor"]
+    assert main(["live", "replay:markers.log@max", "-o", "out", "--record-only", "--unit", "mm", *words]) == 0
+    last = shlex.split(capsys.readouterr().out.splitlines()[-1].partition(": ")[2])
+    assert last[:5] == ["condyle", "fit", "out/session.log", "-o", "out"]
+    assert sorted(last[5:]) == sorted(words)
+
+
+def test_bodies_that_are_named_may_be_at_any_source(take: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["live", f"replay:{take}@max", "-o", "legs", "--record-only", "--only", "pelvis,*thigh"]) == 0
+    assert main(["live", f"replay:{take}@max", "-o", "arms", "--record-only", "--only", "chest,*upper_arm"]) == 0
+    both = ["live", "replay:legs/session.log@max", "replay:arms/session.log@max", "--record-only"]
+    assert main([*both, "-o", "both", "--only", "pelvis,chest", "--rename", "chest=thorax"]) == 0
+    bodies = read_recording("both/session.log").bodies
+    assert bodies is not None
+    assert set(bodies.names) == {"pelvis", "thorax"}
+    capsys.readouterr()
+    assert main([*both, "-o", "none", "--only", "pelvis,chest,tail"]) != 0
+    assert "no body named 'tail' at any source" in capsys.readouterr().err
+    assert not Path("none").exists()
 
 
 def test_a_recording_is_never_written_over(take: Path, capsys: pytest.CaptureFixture[str]) -> None:

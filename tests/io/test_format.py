@@ -17,14 +17,14 @@ POSES = Recording(
 
 
 def test_what_is_given_wins_over_the_file_and_counts_as_given() -> None:
-    found = apply_options(POSES, ReadOptions(unit="cm", quaternion="xyzw", axes="x, -Z,y"), "log")
+    found = apply_options(POSES, ReadOptions(unit="cm", quaternion="xyzw", axes="x, -Z,y"), "log file")
     assert (found.convention.unit, found.convention.rotation, found.convention.axes) == ("cm", "xyzw", ("x", "-z", "y"))
     assert found.convention.given == {"unit", "rotation", "axes"}
-    assert apply_options(POSES, ReadOptions(), "log") is POSES
+    assert apply_options(POSES, ReadOptions(), "log file") is POSES
 
 
 def test_a_rate_takes_the_place_of_the_time() -> None:
-    found = apply_options(POSES, ReadOptions(rate=50.0), "log")
+    found = apply_options(POSES, ReadOptions(rate=50.0), "log file")
     assert (found.time, found.rate) == (None, 50.0)
 
 
@@ -37,13 +37,13 @@ def test_a_rate_takes_the_place_of_the_time() -> None:
 )
 def test_an_option_that_cannot_apply_is_refused(options: dict[str, object], words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        apply_options(POSES, ReadOptions(**options), "log")  # type: ignore[arg-type]
+        apply_options(POSES, ReadOptions(**options), "log file")  # type: ignore[arg-type]
 
 
 def test_markers_have_no_orientations_to_speak_of() -> None:
     markers = Recording(markers=Markers(("m",), np.zeros((2, 1, 3))))
     with pytest.raises(UsageError, match="has markers only"):
-        apply_options(markers, ReadOptions(transposed=True), "log")
+        apply_options(markers, ReadOptions(transposed=True), "log file")
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
+from condyle.faults.slips import SlipRepair
 from condyle.findings import Finding
-from condyle.live.alarms import Alarm, are_same, choose_alarming, choose_suspicions, confirm, merge_alarms
+from condyle.live.alarms import (
+    WAITING_LOOKS,
+    Alarm,
+    are_same,
+    choose_alarming,
+    confirm,
+    describe_suspicions,
+    is_waiting,
+    merge_alarms,
+)
+from condyle.model.skeleton import Slip
 
 SLIP = Finding("slip", "warning", "thigh moved", ("thigh",), (20.0, 20.0))
+MOVED = Slip("thigh", 600, 20.3, np.array([0.02, 0.0, 0.0]), np.zeros(3), 40.0)
+SUSPECTED = Finding("repair-not-kept", "info", "thigh perhaps moved", ("thigh",), (20.3, 20.3), 0.02, "m")
 FROZEN = Finding("frozen-samples", "warning", "hand is frozen", ("hand",), (3.0, 4.0))
 
 
@@ -48,20 +63,53 @@ def test_an_event_that_two_tell_is_one_alarm() -> None:
 
 
 def test_a_suspicion_counts_as_a_look_but_raises_nothing_alone() -> None:
-    suspected = Finding("repair-not-kept", "info", "thigh perhaps moved", ("thigh",), value=0.02, unit="m")
-    assert choose_suspicions([SLIP, suspected, replace(suspected, value=None, unit="")]) == [suspected]
-    standing, raised = confirm([], [], 22.0, [suspected])
-    standing, raised = confirm(standing, [], 23.0, [suspected])
+    standing, raised = confirm([], [], 22.0, [SUSPECTED])
+    standing, raised = confirm(standing, [], 23.0, [SUSPECTED])
     assert not raised
     standing, raised = confirm(standing, [SLIP], 24.0)
     assert [one.finding for one in raised] == [SLIP]
 
 
 def test_a_slip_that_is_in_doubt_for_a_look_is_raised_as_it_was_told() -> None:
-    suspected = Finding("repair-not-kept", "info", "thigh perhaps moved", ("thigh",), value=0.02, unit="m")
     standing, _ = confirm([], [SLIP], 22.0)
-    standing, raised = confirm(standing, [], 23.0, [suspected])
+    standing, raised = confirm(standing, [], 23.0, [SUSPECTED])
     assert [one.finding for one in raised] == [SLIP]
     standing, raised = confirm([], [SLIP], 22.0)
-    standing, raised = confirm(standing, [], 23.0, [replace(suspected, bodies=("shank",))])
+    standing, raised = confirm(standing, [], 23.0, [replace(SUSPECTED, bodies=("shank",))])
     assert not raised
+
+
+def test_a_slip_that_was_not_proved_is_suspected_at_its_moment() -> None:
+    (suspected,) = describe_suspicions([SlipRepair((MOVED,))])
+    assert suspected.text == "thigh: perhaps moved 20 mm on its body at 20.3 s"
+    assert (suspected.code, suspected.bodies, suspected.time) == ("repair-not-kept", ("thigh",), (20.3, 20.3))
+
+
+def test_a_suspicion_confirms_no_slip_of_another_moment() -> None:
+    standing: list[Alarm] = []
+    for look in range(5):
+        standing, raised = confirm(standing, [], 22.0 + look, [SUSPECTED])
+    later = replace(SLIP, time=(500.0, 500.0))
+    standing, raised = confirm(standing, [later], 502.0, [SUSPECTED])
+    assert not raised
+    standing, raised = confirm(standing, [later], 503.0)
+    assert [one.finding for one in raised] == [later]
+
+
+def test_what_is_told_once_is_waited_for_until_it_is_raised_or_gone() -> None:
+    assert not is_waiting([])
+    standing, _ = confirm([], [SLIP], 22.0)
+    assert is_waiting(standing)
+    assert not is_waiting(confirm(standing, [SLIP], 23.0)[0])
+    assert not is_waiting(confirm(standing, [], 23.0)[0])
+
+
+def test_a_suspicion_that_never_proves_itself_is_not_waited_for_for_ever() -> None:
+    standing: list[Alarm] = []
+    waited = []
+    for look in range(WAITING_LOOKS + 4):
+        standing, _ = confirm(standing, [], 22.0 + look, [SUSPECTED])
+        waited.append(is_waiting(standing))
+    assert waited == [True] * WAITING_LOOKS + [False] * 4
+    standing, raised = confirm(standing, [SLIP], 60.0)  # it still counts as a look
+    assert [one.finding for one in raised] == [SLIP]

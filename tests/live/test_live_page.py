@@ -59,7 +59,8 @@ def solve(take: Take) -> Solve:
 def status(seconds: float, alarms: tuple[Alarm, ...] = (), **values: Any) -> str:
     """What a session says of itself twice a second."""
     plain = [{**asdict(one.finding), "raised": one.raised, "over": one.over} for one in alarms]
-    given = {"sources": [], "frames": 240, "lost": 0, "fault": "", "behind": 1.2, "restarts": 0, "given_up": False}
+    given = {"sources": [], "frames": 240, "lost": 0, "fault": "", "trouble": "", "behind": 1.2}
+    given |= {"restarts": 0, "given_up": False}
     given |= {"viewers": 1, "marks": [], "guide": None, "alarms": plain, "seconds": seconds}
     return encode("status", **(given | values))
 

@@ -49,6 +49,21 @@ def test_a_centre_comes_with_the_body_that_carries_it() -> None:
     assert pose_bodies([*thigh, *KNOWN], labels, p) == {}
 
 
+def test_a_body_that_is_carried_may_carry_another_whichever_comes_first() -> None:
+    hip = CarriedCentre("pelvis", np.array([0.08, 0.0, -0.05]), np.eye(3) * 1e-6)
+    knee = CarriedCentre("thigh", np.array([0.0, 0.0, -0.4]), np.eye(3) * 1e-6)
+    own = np.array([[0.05, 0.0, -0.2], [0.0, 0.04, -0.3]])
+    thigh = [BodyMarker("thigh", "hip", np.zeros(3), hip), *(BodyMarker("thigh", f"T{k}", own[k]) for k in (0, 1))]
+    shank = [BodyMarker("shank", "knee", np.zeros(3), knee), *(BodyMarker("shank", f"S{k}", own[k]) for k in (0, 1))]
+    p = np.concatenate([PLACES, own + hip.p_body_centre, own + hip.p_body_centre + knee.p_body_centre])
+    labels = [*(one.name for one in KNOWN), "T0", "T1", "S0", "S1"]
+    for known in ([*shank, *thigh, *KNOWN], [*KNOWN, *thigh, *shank], [*thigh, *shank, *KNOWN]):
+        found = pose_bodies(known, labels, p @ R.T + P)
+        assert set(found) == {"pelvis", "thigh", "shank"}
+        assert np.allclose(found["shank"][0], R)
+        assert np.allclose(found["shank"][1], R @ (hip.p_body_centre + knee.p_body_centre) + P)
+
+
 def test_markers_are_placed_in_the_world_of_a_fit() -> None:
     sent = np.array([[100.0, 200.0, 300.0]])
     assert np.allclose(place_markers(("a",), sent, Convention("wxyz", unit="mm")), [[0.1, 0.2, 0.3]])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from condyle.faults.slips import Slip
@@ -80,3 +82,22 @@ def test_markers_are_placed_and_give_the_bodies_that_are_formed_from_them() -> N
     assert late is not None
     assert np.isnan(late.p).all()
     assert np.isnan(late.markers).all()
+
+
+def test_markers_that_two_sources_label_alike_are_told_apart_as_in_a_recording() -> None:
+    shape = np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.1, 0.0]])
+    one = layout(markers=("a", "b", "c"))
+    newest = NewestPoses()
+    for source, shift in (("lsl:left", 1.0), ("lsl:right", 2.0)):
+        packet = packets(replace(one, source=source), 1)[0]
+        packet.values[:] = (shape + shift).ravel()
+        newest.listen(packet, NEW)
+    newest.shapes = [
+        BodyMarker(source, f"lsl:{source}/{name}", p)
+        for source in ("left", "right")
+        for name, p in zip("abc", shape, strict=True)
+    ]
+    poses = newest.poses(packet.arrival_time)
+    assert poses is not None
+    assert poses.names == ("left", "right")
+    assert np.allclose(poses.p, [[1.0] * 3, [2.0] * 3])

@@ -7,7 +7,15 @@ import pytest
 
 from condyle.errors import UsageError
 from condyle.io.format import ReadOptions
-from condyle.live.reading import SaidSource, check_streamed, is_said_of_packets, keep_for_fit, say_of_layout
+from condyle.live.reading import (
+    SourceWithOptions,
+    apply_to_layout,
+    changes_packets,
+    check_streamed,
+    keep_for_fit,
+    leave_missing,
+    share_names,
+)
 from condyle.live.source import Packet
 from tests.make.sessions import layout, packets
 
@@ -30,23 +38,23 @@ class Given:
 
 
 def test_how_numbers_are_read_is_said_in_the_layout() -> None:
-    said = say_of_layout(layout("hip", "thigh"), ReadOptions(unit="cm", quaternion="xyzw", up="y"))
-    convention = said.layout.convention
+    found = apply_to_layout(layout("hip", "thigh"), ReadOptions(unit="cm", quaternion="xyzw", up="y"))
+    convention = found.layout.convention
     assert (convention.unit, convention.rotation, convention.up) == ("cm", "xyzw", "y")
     assert {"unit", "rotation", "up"} <= convention.given
-    assert said.columns is None
-    assert said.layout.bodies == ("hip", "thigh")
+    assert found.columns is None
+    assert found.layout.bodies == ("hip", "thigh")
 
 
 def test_an_option_that_cannot_apply_is_refused() -> None:
-    with pytest.raises(UsageError, match="'euler' is for Euler angles, but this source file has quaternions"):
-        say_of_layout(layout("hip"), ReadOptions(euler="ZYX"))
+    with pytest.raises(UsageError, match="'euler' is for Euler angles, but this stream has quaternions"):
+        apply_to_layout(layout("hip"), ReadOptions(euler="ZYX"))
 
 
 def test_bodies_are_chosen_and_renamed_with_their_numbers() -> None:
     one = layout("base", "s1", "s2", markers=("wand",))
     sent = packets(one, 3)
-    source = SaidSource(Given(list(sent)), ReadOptions(drop="base", rename={"s2": "thigh"}))
+    source = SourceWithOptions(Given(list(sent)), ReadOptions(drop="base", rename={"s2": "thigh"}))
     found = source.read(0.0)
     assert [packet.layout.bodies for packet in found] == [("s1", "thigh")] * 3
     assert found[0].layout is found[2].layout
@@ -60,7 +68,7 @@ def test_bodies_are_chosen_and_renamed_with_their_numbers() -> None:
 
 
 def test_a_body_that_is_not_there_is_told_and_may_still_come() -> None:
-    source = SaidSource(Given([*packets(layout("s1"), 1)]), ReadOptions(only=("s1", "s2")))
+    source = SourceWithOptions(Given([*packets(layout("s1"), 1)]), ReadOptions(only=("s1", "s2")))
     assert source.read(0.0)[0].layout.bodies == ("s1",)
     assert source.fault == "no body named 's2'; it sends s1"
     source._source.sent = packets(layout("s1", "s2"), 1)  # type: ignore[attr-defined]
@@ -68,17 +76,39 @@ def test_a_body_that_is_not_there_is_told_and_may_still_come() -> None:
     assert source.fault == ""
 
 
+def test_a_body_that_is_named_may_be_at_any_source() -> None:
+    reading = ReadOptions(only=("s1", "s2", "s3"), rename={"s2": "hip"})
+    one = SourceWithOptions(Given(packets(layout("s1"), 1)), reading)
+    other = SourceWithOptions(Given(packets(layout("s2", "base"), 1)), reading)
+    share_names([one, other], reading)
+    assert one.read(0.0)[0].layout.bodies == ("s1",)
+    assert one.fault == ""  # the other has not told yet what it sends
+    assert other.read(0.0)[0].layout.bodies == ("hip",)
+    assert one.fault == "no body named 's3' at any source; it sends s1"
+    assert other.fault == "no body named 's3' at any source; it sends s2, base"
+    other._source.sent = packets(layout("s2", "s3"), 1)  # type: ignore[attr-defined]
+    other.read(0.0)
+    assert one.fault == other.fault == ""
+
+
+def test_a_source_without_any_body_that_is_named_is_refused() -> None:
+    reading = ReadOptions(only=("s1", "s2"), drop="base", rename={"s2": "hip"})
+    assert leave_missing(reading, ("s1", "base")) == ReadOptions(only="s1", drop="base")
+    with pytest.raises(UsageError, match="has none of the bodies s1, s2; leave it out"):
+        leave_missing(reading, ("base",))
+
+
 def test_two_bodies_of_one_name_are_refused() -> None:
     with pytest.raises(UsageError, match="two bodies would be named 'b'"):
-        say_of_layout(layout("a", "b"), ReadOptions(rename={"a": "b"}))
+        apply_to_layout(layout("a", "b"), ReadOptions(rename={"a": "b"}))
 
 
 def test_what_is_for_files_is_refused_for_a_stream() -> None:
     with pytest.raises(UsageError, match="'columns' is for files, and osc:9000 is none"):
         check_streamed("osc:9000", ReadOptions(columns="map.toml"))
     check_streamed("osc:9000", ReadOptions(unit="mm", doctor=False))
-    assert not is_said_of_packets(ReadOptions(doctor=False))
-    assert is_said_of_packets(ReadOptions(unit="mm"))
+    assert not changes_packets(ReadOptions(doctor=False))
+    assert changes_packets(ReadOptions(unit="mm"))
 
 
 def test_the_fit_is_told_what_the_log_does_not_say() -> None:

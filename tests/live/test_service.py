@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +27,8 @@ from condyle.live.source import Packet, now
 from condyle.live.sources import open_source
 from condyle.live.watch import Watch
 from condyle.model.skeleton import Skeleton
-from tests.make.sessions import person, records, stream
+from condyle.model.take import BodyMarker
+from tests.make.sessions import layout, packets, person, records, stream
 
 
 class Listening:
@@ -212,3 +215,55 @@ def test_trouble_with_the_session_itself_is_told_once(tmp_path: Path) -> None:
         recorder.fault = CondyleError("no space left on the disk for 7 frames", code="unwritable")
         session._pass_on_trouble()
         assert told[2:] == ["not recorded: no space left on the disk"]
+        recorder.fault = None  # there is room again: the restart of before is no news
+        session._pass_on_trouble()
+        assert len(told) == 3
+        recorder.fault = CondyleError("no space left on the disk", code="unwritable")
+        session._solver.restarts, session._solver.given_up = 6, True
+        session._pass_on_trouble()
+        assert [text.partition(":")[0] for text in told[3:]] == ["not recorded", "nothing is solved any more"]
+
+
+class Showing:
+    """A server that keeps the texts it is to send."""
+
+    viewers = 1
+
+    def __init__(self) -> None:
+        self.sent: list[dict[str, Any]] = []
+
+    def send(self, kind: str, text: str) -> None:
+        self.sent.append(json.loads(text))
+
+    def send_frame(self, frame: bytes) -> None: ...
+    def send_line(self, line: str) -> None: ...
+
+
+def test_trouble_with_showing_is_not_told_as_trouble_with_recording(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "session.log") as recorder:
+        session = LiveSession(Feed([], recorder), NewestPoses(), Watch(), fault="no such bone")
+        session.server = showing = Showing()  # type: ignore[assignment]
+        session._solver = SimpleNamespace(given_up=False, restarts=0, newest=None)  # type: ignore[assignment]
+        session._pass_on_status()
+        recorder.fault = CondyleError("no space left on the disk", code="unwritable")
+        session._pass_on_status()
+    told = [(one["fault"], one["trouble"]) for one in showing.sent]
+    assert told == [("", "no such bone"), ("no space left on the disk", "no such bone")]
+
+
+def test_a_page_is_told_of_bodies_that_a_solve_forms_before_the_solve(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "session.log") as recorder:
+        newest = NewestPoses()
+        session = LiveSession(Feed([], recorder), newest, Watch())
+        session.server = showing = Showing()  # type: ignore[assignment]
+        packet = packets(layout(markers=("a", "b", "c")), 1)[0]
+        newest.listen(packet._replace(arrival_time=now()), Stamp("new", 0.0, 0.0, 0))
+        skeleton = condyle.fit(person(seconds=6)).skeleton
+        shape = [BodyMarker(skeleton.bodies[0], name, p) for name, p in zip("abc", np.eye(3), strict=True)]
+        solve = Solve(1.0, replace(skeleton, markers=tuple(shape)))
+        session._solver = SimpleNamespace(newest=solve, poll=lambda: [solve])  # type: ignore[assignment]
+        session._pass_on_frame()
+        session._pass_on_solves()
+        session._pass_on_frame()
+    assert [one["type"] for one in showing.sent] == ["bodies", "bodies", "solve"]
+    assert [one["names"] for one in showing.sent[:2]] == [[], [skeleton.bodies[0]]]

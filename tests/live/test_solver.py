@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from condyle.live.recorder import Recorder
-from condyle.live.solver import RESTARTS_MAX, Asked, SolverProcess
+from condyle.live.session import Session
+from condyle.live.solver import CONFIRM_PERIOD_S, RESTARTS_MAX, SOLVE_PERIOD_S, Asked, SolverProcess, solve_forever
 from tests.make.sessions import person, stream
 
 PATIENCE_S = 60.0
@@ -57,3 +58,29 @@ def test_a_solver_that_dies_again_and_again_is_given_up(tmp_path: Path) -> None:
     wait_for(lambda: solver.poll() == [] and solver.given_up)
     assert solver.restarts == RESTARTS_MAX + 1
     solver.close()
+
+
+class Hearing:
+    """A connection that keeps how long it was listened to, and says stop at once."""
+
+    def __init__(self) -> None:
+        self.rests: list[float] = []
+
+    def poll(self, rest: float) -> bool:
+        self.rests.append(rest)
+        return True
+
+    def recv(self) -> str:
+        return "stop"
+
+
+@pytest.mark.parametrize(("waiting", "period"), [(False, SOLVE_PERIOD_S), (True, CONFIRM_PERIOD_S)])
+def test_the_next_solve_comes_sooner_while_an_alarm_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waiting: bool, period: float
+) -> None:
+    monkeypatch.setattr(Session, "is_waiting", waiting)
+    Recorder(tmp_path / "session.log").close()
+    hearing = Hearing()
+    solve_forever(Asked(tmp_path / "session.log"), hearing)  # type: ignore[arg-type]
+    (rest,) = hearing.rests
+    assert period - 0.5 < rest <= period

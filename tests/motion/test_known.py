@@ -237,3 +237,15 @@ def test_bodies_of_markers_get_the_axes_of_the_calibration(rng: np.random.Genera
     back = match_sensors(replace(fit.skeleton, markers=before), later).take
     np.testing.assert_allclose(back.p_world_body, take.select(fit.skeleton.bodies).p_world_body, atol=1e-12)
     np.testing.assert_allclose(back.R_world_body, take.select(fit.skeleton.bodies).R_world_body, atol=1e-12)
+
+
+def test_names_that_are_exchanged_after_the_calibration_are_told() -> None:
+    noise = Disturbances(position_noise=0.001, orientation_noise=0.005)
+    figure = condyle.fit(simulate(human(), seconds=20, seed=1, disturbances=noise).take)
+    later = simulate(human(), seconds=6, seed=1, disturbances=noise).take
+    crossed = {"l_foot": "r_foot", "r_foot": "l_foot"}
+    names = tuple(crossed.get(name, name) for name in later.names)
+    right, wrong = (condyle.solve(take, figure) for take in (later, replace(later, names=names)))
+    assert "large-residual" not in {one.code for one in right.findings}
+    told = [one for one in wrong.findings if one.code == "large-residual"]
+    assert {"l_foot", "r_foot"} <= {body for one in told for body in one.bodies}

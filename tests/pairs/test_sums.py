@@ -220,3 +220,9 @@ def test_children_by_themselves_have_the_sums_of_all_pairs(rng, missing) -> None
 def test_sums_are_taken_from_each_other_as_they_are_added(rng) -> None:
     a, b = random_take(rng, 120, missing=0.1), random_take(rng, 80)
     assert_same(sum_pairs(a) + sum_pairs(b) - sum_pairs(b), sum_pairs(a), SCENE_M)
+
+
+def test_sums_of_no_pairs_are_none(rng: np.random.Generator) -> None:
+    seen = np.ones((5, 2), dtype=bool)
+    none = sums.sum_row_pairs(rng.normal(size=(3, 5, 2, 4)), seen, np.empty((0, 2), np.int64))
+    assert len(none.frames) == 0

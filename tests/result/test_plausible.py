@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 import condyle
@@ -25,8 +28,6 @@ def test_a_thigh_of_11_mm_or_of_a_metre_is_remarked_upon_once(times: float) -> N
 
 
 def test_a_length_whose_interval_reaches_what_people_have_is_not_remarked_upon() -> None:
-    from dataclasses import replace
-
     skeleton = FIT.skeleton
     short = [replace(limb, length=0.05, low=0.01, high=0.4) for limb in skeleton.limbs]
     assert find_odd_limbs(skeleton.bodies, skeleton.joints, short) == []
@@ -37,8 +38,6 @@ def test_a_length_whose_interval_reaches_what_people_have_is_not_remarked_upon()
 
 
 def test_hips_that_are_farther_apart_than_peoples_are_remarked_upon() -> None:
-    from dataclasses import replace
-
     skeleton = FIT.skeleton
     for low, told in ((0.21, False), (0.23, True)):
         wide = [
@@ -50,8 +49,6 @@ def test_hips_that_are_farther_apart_than_peoples_are_remarked_upon() -> None:
 
 @pytest.mark.parametrize("motion", ["exercise", "walk"])
 def test_knees_that_bend_forwards_tell_a_mirrored_person(motion: str) -> None:
-    from dataclasses import replace
-
     other = {"l_": "r_", "r_": "l_"}
     take = simulate(human(), motion, seconds=8, seed=2).take  # type: ignore[arg-type]
     for exchanged in (False, True):
@@ -63,3 +60,9 @@ def test_knees_that_bend_forwards_tell_a_mirrored_person(motion: str) -> None:
 def test_without_two_legs_nothing_is_told_mirrored() -> None:
     joints = [joint for joint in FIT.skeleton.joints if "foot" not in joint.child]
     assert find_mirrored(TAKE, joints) == []
+
+
+def test_joints_on_one_point_tell_no_mirrored_person() -> None:
+    joints = [replace(one, p_child_joint=np.zeros(3), p_parent_joint=np.zeros(3)) for one in FIT.skeleton.joints]
+    still = replace(TAKE, p_world_body=np.zeros_like(TAKE.p_world_body))
+    assert find_mirrored(still, joints) == []

@@ -87,7 +87,7 @@ describe("what comes in", () => {
 });
 
 describe("the banner", () => {
-  const well = { fault: "", lost: 0, given_up: false, behind: 1.2 } as Status;
+  const well = { fault: "", trouble: "", lost: 0, given_up: false, behind: 1.2 } as Status;
 
   it("is empty while all is well, and tells a lag in seconds", () => {
     expect(describeTrouble(well, false)).toBe("");
@@ -102,5 +102,17 @@ describe("the banner", () => {
 
   it("tells first what is not recorded", () => {
     expect(describeTrouble({ ...well, lost: 7, fault: "no space" }, true)).toBe("Not recorded: 7 frames. no space");
+  });
+
+  it("does not call a recording whole that lacks frames", () => {
+    expect(describeTrouble({ ...well, lost: 1 }, true)).toBe(
+      "The solver died and was started again. Not in the recording: 1 frame.",
+    );
+  });
+
+  it("does not take trouble with showing for trouble with recording", () => {
+    expect(describeTrouble({ ...well, trouble: "no such bone" }, false)).toBe(
+      "The page or a mark had trouble: no such bone. The recording goes on.",
+    );
   });
 });

@@ -88,13 +88,17 @@ def describe_diagnosis(diagnosis: Diagnosis) -> tuple[str, bool]:
 def describe_mirrored(take: Take) -> str | None:
     """What tells that a person's world is mirrored, which no residual sees; None where nothing does."""
     from ..api import fit
+    from ..errors import CondyleError
     from ..model.anatomy import segment_of
 
     parts = [segment.part for name in take.names if (segment := segment_of(name)) is not None]
     if parts.count("shank") < 2 or parts.count("thigh") < 2:
         return None
-    told = [finding.text for finding in fit(take, intervals=False).findings if finding.code == "mirrored-person"]
-    return told[0] if told else None
+    try:
+        findings = fit(take, intervals=False).findings
+    except CondyleError:  # what cannot be fitted has no knees; the verdict stands without them
+        return None
+    return next((finding.text for finding in findings if finding.code == "mirrored-person"), None)
 
 
 def list_readings(diagnosis: Diagnosis) -> dict[str, Any]:

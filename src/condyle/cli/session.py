@@ -127,7 +127,7 @@ def run_session(args: argparse.Namespace, words: Sequence[str], performer: Perfo
     if not args.no_page and not args.json:
         session.server = open_page(args, session.obey, pictures)
     if sys.stdin is not None and sys.stdin.isatty() and not args.json:
-        print_line("keys: Enter marks this moment (with a text before it), r begins anew, q stops")
+        print_line("keys: Enter marks this moment (with a text before it), r begins anew, q stops; each with Enter")
         threading.Thread(target=_obey_keys, args=(session,), daemon=True).start()
     try:
         session.run(args.seconds)
@@ -219,14 +219,17 @@ def open_feed(
     reading  what the user says of their numbers
     """
     from ..live.feed import Feed, check_distinct
+    from ..live.reading import share_names
     from ..live.recorder import Recorder
     from ..live.sources import open_source
 
     sources = []
     try:
         for word in words:
-            sources.append(open_source(word, reading))
+            sources.append(open_source(word, reading, alone=len(words) == 1))
         check_distinct(sources)
+        if reading is not None:
+            share_names(sources, reading)
         folder.mkdir(parents=True, exist_ok=True)
         return Feed(sources, Recorder(folder / LOG_NAME), listener)
     except OSError as error:
@@ -259,5 +262,22 @@ def print_end(args: argparse.Namespace, feed: Feed, status: list[SourceStatus], 
         print_line(f"warning: {many(recorder.lost, 'frame')} not recorded{why}", style="yellow")
     print_line(f"recorded {many(recorder.frames, 'frame')} in {seconds:.1f} s: {log}")
     if recorder.frames and getattr(args, "record_only", False):
-        print_line(f"fit them with: condyle fit {shlex.quote(str(log))} -o {shlex.quote(str(log.parent))}")
+        words = ["condyle", "fit", str(log), "-o", str(log.parent), *_repeat_options(args, feed)]
+        print_line(f"fit them with: {shlex.join(words)}")
     return DONE if whole else DONE_WITH_WARNINGS
+
+
+def _repeat_options(args: argparse.Namespace, feed: Feed) -> list[str]:
+    """The options that are not in the log: a fit of it has to be told again."""
+    from ..live.reading import keep_for_fit
+
+    words: list[str] = []
+    for name in keep_for_fit(read_options(args), feed.sources).given:
+        value = getattr(args, name)
+        if name == "doctor":
+            words.append("--no-doctor")
+        elif name == "rename":
+            words += ["--rename", ",".join(f"{old}={new}" for old, new in value.items())]
+        else:
+            words += [f"--{name}", value if isinstance(value, str) else ",".join(value)]
+    return words

@@ -145,8 +145,11 @@ class Format:
     held_whole: str = ""
 
 
-def apply_options(recording: Recording, options: ReadOptions, title: str) -> Recording:
-    """The recording under what the user says of its numbers; an option that cannot apply is refused, not ignored."""
+def apply_options(recording: Recording, options: ReadOptions, what: str) -> Recording:
+    """The recording under what the user says of its numbers; an option that cannot apply is refused, not ignored.
+
+    what  it is called then: BVH file, stream
+    """
     convention = recording.convention
     kind = convention.rotation if recording.bodies is not None else None
     changes: dict[str, Any] = {}
@@ -156,24 +159,24 @@ def apply_options(recording: Recording, options: ReadOptions, title: str) -> Rec
     if options.axes is not None:
         changes["axes"] = tuple(part.strip().lower() for part in options.axes.split(","))
     if options.quaternion is not None:
-        _check_needs(kind in QUATERNIONS, "quaternion", title, "quaternions", kind)
+        _check_needs(kind in QUATERNIONS, "quaternion", what, "quaternions", kind)
         changes["rotation"] = options.quaternion
     if options.euler is not None or options.degrees is not None:
         is_euler = kind is not None and kind not in (*QUATERNIONS, MATRIX)
-        _check_needs(is_euler, "euler" if options.euler is not None else "degrees", title, "Euler angles", kind)
+        _check_needs(is_euler, "euler" if options.euler is not None else "degrees", what, "Euler angles", kind)
     if options.euler is not None:
         changes["rotation"] = options.euler_order
     if options.degrees is not None:
         changes["degrees"] = options.degrees
     if options.transposed is not None:
-        _check_needs(kind is not None, "transposed", title, "orientations", kind)
+        _check_needs(kind is not None, "transposed", what, "orientations", kind)
         changes["transposed"] = options.transposed
     if options.rate is not None:
         recording = replace(recording, time=None, rate=options.rate)
     return recording.under(convention.but(given=True, **changes)) if changes else recording
 
 
-def _check_needs(fits: bool, option: str, title: str, wanted: str, kind: str | None) -> None:
+def _check_needs(fits: bool, option: str, what: str, wanted: str, kind: str | None) -> None:
     if fits:
         return
     if kind is None:
@@ -182,4 +185,4 @@ def _check_needs(fits: bool, option: str, title: str, wanted: str, kind: str | N
         has = "quaternions"
     else:
         has = "matrices" if kind == MATRIX else "Euler angles"
-    raise UsageError(f"the option '{option}' is for {wanted}, but this {title} file has {has}", code="option-not-used")
+    raise UsageError(f"the option '{option}' is for {wanted}, but this {what} has {has}", code="option-not-used")

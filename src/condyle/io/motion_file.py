@@ -123,7 +123,7 @@ class MotionFile:
         wrong = over_frames(lambda R, p: ~find_poses(R, p), *read)
         R, p = (hide(values, wrong) for values in read)
         _forget(self.mapping)
-        sources, up = tuple(self.skeleton.take.get("sources", ())), self.skeleton.conventions.get("up")
+        sources, up = tuple(self.skeleton.take.get("sources", ())), self.skeleton.up
         return Take(self.skeleton.bodies, self.time, R, p, self.segment, self.timed, sources, up=up)
 
     def _poses(self, name: str, rows: slice | Ints) -> Floats:

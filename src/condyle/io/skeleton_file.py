@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from ..errors import CondyleError
-from ..model.recording import UPS
+from ..model.profile import FileWindow
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import FARTHEST
 from . import MANIFEST, SKELETON, values
@@ -58,9 +58,11 @@ def from_json(data: bytes, *, path: str | Path | None = None) -> Skeleton:
             raise CondyleError(text, code="bad-skeleton", path=path)
     for joint in (*skeleton.joints, *skeleton.loops):
         _check_joint(joint, path)
-    if skeleton.conventions.get("up") not in (None, *UPS):
-        text = f"its world's up is none of {', '.join(UPS)}; write it anew with condyle fit"
-        raise CondyleError(text, code="bad-skeleton", path=path)
+    try:
+        msgspec.convert(skeleton.take.get("windows", []), list[FileWindow])
+    except msgspec.ValidationError as error:
+        text = f"the parts of files that it was made of are damaged ({error}); write it anew with condyle fit"
+        raise CondyleError(text, code="bad-skeleton", path=path) from None
     return skeleton
 
 

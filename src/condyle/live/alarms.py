@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ..faults.slips import SlipRepair
 from ..findings import Finding
+from ..model.stage import Change
 
 # Findings that somebody has to act upon while the person still wears the sensors; latency of a set-up is repaired.
 ALARM_CODES = (
@@ -18,14 +20,17 @@ ALARM_CODES = (
     "device-error",
     "sensor-moved",
 )
-TIMED_CODES = ("slip", "swap")  # the same one again is told by its moment
-SUSPICION_CODE = "repair-not-kept"  # a slip, where sensors were to be moved, that did not prove itself yet
+SUSPICION_CODE = "repair-not-kept"  # a slip that was found, tried, and did not prove itself yet
+TIMED_CODES = ("slip", "swap", SUSPICION_CODE)  # the same one again is told by its moment
 # s between which two solves tell the same event: the shortest slip (faults.slips.SLIP_MIN_S). Of 32 simulated slips the
 # moments that successive solves told were 0.1 s apart at most, and 0.5 s where the first was a suspicion.
 SAME_MOMENT_S = 1.5
 # solves, or looks at the newest seconds, in a row that must tell an alarm. Simulated sessions (benchmarks/live.py) tell
 # nothing without a cause by a single look either; the second is for what they lack.
 CONFIRMING_LOOKS = 2
+# looks for which a suspicion is waited for, so that the next comes sooner (solver.CONFIRM_PERIOD_S): of 12 simulated
+# slips of 12 and 20 mm one was suspected before it was told, for two looks; twice that
+WAITING_LOOKS = 4
 
 
 @dataclass(frozen=True)
@@ -44,9 +49,7 @@ def are_same(one: Finding, other: Finding) -> bool:
     """Whether two findings tell one event."""
     if set(one.bodies) != set(other.bodies):
         return False
-    if SUSPICION_CODE in (one.code, other.code):
-        return {one.code, other.code} <= {SUSPICION_CODE, "slip"}
-    if one.code != other.code:
+    if one.code != other.code and {one.code, other.code} != {SUSPICION_CODE, "slip"}:
         return False
     if one.code not in TIMED_CODES or one.time is None or other.time is None:
         return True
@@ -58,9 +61,15 @@ def choose_alarming(findings: Sequence[Finding]) -> list[Finding]:
     return [one for one in findings if one.code in ALARM_CODES and one.severity != "info"]
 
 
-def choose_suspicions(findings: Sequence[Finding]) -> list[Finding]:
-    """Slips that were found, tried, and not proved."""
-    return [one for one in findings if one.code == SUSPICION_CODE and one.unit == "m"]
+def describe_suspicions(refused: Sequence[Change]) -> list[Finding]:
+    """Slips among the repairs that were not kept, each with its moment."""
+    slips = [(one, (one.slips[0].time, one.slips[-1].time)) for one in refused if isinstance(one, SlipRepair)]
+    return [Finding(SUSPICION_CODE, "info", one.suspicion, one.bodies, span, one.size, "m") for one, span in slips]
+
+
+def is_waiting(alarms: Sequence[Alarm]) -> bool:
+    """Whether another look, soon, may raise one of them."""
+    return any(one.raised is None and one.looks <= WAITING_LOOKS for one in alarms)
 
 
 def confirm(

@@ -29,13 +29,17 @@ def pose_bodies(known: Sequence[BodyMarker], names: Sequence[str], p: Floats) ->
     """
     column = {one.name: match_marker(one.name, names) for one in known if one.carried is None}
     found: dict[str, Pose] = {}
-    bodies = list(dict.fromkeys(one.body for one in known))
-    for body in sorted(bodies, key=lambda name: any(one.carried for one in known if one.body == name)):
-        own = [one for one in known if one.body == body]
-        cloud = np.stack([_place(one, column, p, found) for one in own])
-        R, place = fit_poses(cloud[None], Shape(np.stack([one.p_body_marker for one in own])))
-        if np.isfinite(place).all():
-            found[body] = R[0], place[0]
+    waiting = list(dict.fromkeys(one.body for one in known))
+    while waiting:
+        carried = {one.body for one in known if one.carried is not None and one.carried.body in waiting}
+        ready = [body for body in waiting if body not in carried] or waiting  # all: bodies that carry each other
+        for body in ready:
+            own = [one for one in known if one.body == body]
+            cloud = np.stack([_place(one, column, p, found) for one in own])
+            R, place = fit_poses(cloud[None], Shape(np.stack([one.p_body_marker for one in own])))
+            if np.isfinite(place).all():
+                found[body] = R[0], place[0]
+        waiting = [body for body in waiting if body not in ready]
     return found
 
 

@@ -54,15 +54,12 @@ class NewestPoses:
         if not newest:
             return None
         parts = [self._read(packet, now - packet.arrival_time <= STALE_AFTER_S) for packet, _ in newest]
-        counts = Counter(name for packet, _ in newest for name in packet.layout.bodies)
-        names = tuple(
-            f"{packet.layout.source}/{name}" if counts[name] > 1 else name
-            for packet, _ in newest
-            for name in packet.layout.bodies
-        )
+        layouts = [packet.layout for packet, _ in newest]
+        names = _tell_apart([(layout.source, layout.bodies) for layout in layouts])
         p, R, markers = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         if self.shapes:
-            names, p, R = self._add_formed(names, p, R, markers, [packet for packet, _ in newest])
+            labels = _tell_apart([(layout.source, layout.markers) for layout in layouts])
+            names, p, R = self._add_formed(names, p, R, markers, labels)
         for slip in self.slips:
             if slip.body in names:
                 k = names.index(slip.body)
@@ -71,13 +68,12 @@ class NewestPoses:
         return Poses(max(stamp.time for _, stamp in newest), names, p, R, markers)
 
     def _add_formed(
-        self, names: tuple[str, ...], p: Floats, R: Floats, markers: Floats, packets: Sequence[Packet]
+        self, names: tuple[str, ...], p: Floats, R: Floats, markers: Floats, labels: Sequence[str]
     ) -> tuple[tuple[str, ...], Floats, Floats]:
-        """With the bodies whose markers these are, in the place of what was sent for them."""
+        """With the bodies whose markers these are, in the place of what was sent for them; labels: of the markers."""
         from .marker_bodies import pose_bodies
 
         formed = tuple(dict.fromkeys(one.body for one in self.shapes))
-        labels = [name for packet in packets for name in packet.layout.markers]
         found = pose_bodies(self.shapes, labels, markers)
         nowhere = np.full((3, 3), np.nan), np.full(3, np.nan)
         kept = [k for k, name in enumerate(names) if name not in formed]
@@ -104,3 +100,9 @@ class NewestPoses:
         p, q = packet.values[: 3 * m].reshape(1, m, 3), packet.values[3 * m : (3 + turn) * m].reshape(1, m, turn)
         take = to_take(Recording(bodies=Bodies(layout.bodies, p, q), rate=1.0, convention=convention))
         return take.p_world_body[0].copy(), take.R_world_body[0].copy(), markers
+
+
+def _tell_apart(sources: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:
+    """The names of all sources; those that two of them have bear the source in front, as in a recording of them."""
+    counts = Counter(name for _, names in sources for name in names)
+    return tuple(f"{source}/{name}" if counts[name] > 1 else name for source, names in sources for name in names)

@@ -1,4 +1,4 @@
-"""What the user says of a source, as of a file: how its numbers are read, and which of its bodies, by which names.
+"""Reading options of a source, as of a file: how its numbers are read, and which of its bodies, by which names.
 
 It goes into the layout of the packets before they are recorded, so that whoever reads the log need not be told again.
 """
@@ -24,21 +24,26 @@ FIT_OPTIONS = ("bodies", "doctor")  # which are told to the fit, not to the sour
 CHOOSING = ("only", "drop", "rename")  # which are told to the source, or to the fit where that forms bodies
 
 
-class SaidLayout(NamedTuple):
-    """A layout as the user has it; where its numbers stand in a packet, None: as they come; names that it lacks."""
+class LayoutWithOptions(NamedTuple):
+    """A layout under the options; where its numbers stand in a packet, None: as they come."""
 
     layout: Layout
     columns: Ints | None = None
-    missing: tuple[str, ...] = ()
 
 
-class SaidSource:
-    """A source whose packets bear what the user says of them."""
+class SourceWithOptions:
+    """A source whose packets are read as the reading options say.
+
+    sent_names  of its bodies before that; None before the first packet
+    together    the sources of the session, itself among them: a body that is named may be at any
+    """
 
     def __init__(self, source: Source, reading: ReadOptions) -> None:
         self._source, self._reading = source, reading
-        self._missing = ""
-        self._known: dict[int, tuple[Layout, SaidLayout]] = {}  # by the identity of layouts, which are kept for that
+        self.sent_names: tuple[str, ...] | None = None
+        self.together: Sequence[Source] = (self,)
+        # by the identity of layouts, which are kept for that
+        self._known: dict[int, tuple[Layout, LayoutWithOptions]] = {}
 
     @property
     def word(self) -> str:
@@ -54,56 +59,95 @@ class SaidSource:
 
     @property
     def fault(self) -> str:
-        return self._source.fault or self._missing
+        return self._source.fault or self._describe_missing()
 
     def read(self, timeout: float) -> list[Packet]:
-        return [self._say(packet) for packet in self._source.read(timeout)]
+        return [self._apply(packet) for packet in self._source.read(timeout)]
 
     def close(self) -> None:
         self._source.close()
 
-    def _say(self, packet: Packet) -> Packet:
+    def _apply(self, packet: Packet) -> Packet:
         known = self._known.get(id(packet.layout))
         if known is None:
-            known = self._known[id(packet.layout)] = packet.layout, say_of_layout(packet.layout, self._reading)
-        layout, columns, missing = known[1]
-        self._missing = f"no body named '{missing[0]}'; it sends {', '.join(packet.layout.bodies)}" if missing else ""
+            known = self._known[id(packet.layout)] = packet.layout, apply_to_layout(packet.layout, self._reading)
+        layout, columns = known[1]
+        self.sent_names = packet.layout.bodies
         return packet._replace(layout=layout, values=packet.values if columns is None else packet.values[columns])
 
+    def _describe_missing(self) -> str:
+        names = list_sent_names(self.together)
+        missing = [] if names is None else find_missing(self._reading, names)
+        where = "" if len(self.together) == 1 else " at any source"
+        return f"no body named '{missing[0]}'{where}; it sends {', '.join(self.sent_names or ())}" if missing else ""
 
-def say_of_layout(layout: Layout, reading: ReadOptions) -> SaidLayout:
-    """The layout under what the user says. A body that is named and not there may still come."""
+
+def apply_to_layout(layout: Layout, reading: ReadOptions) -> LayoutWithOptions:
+    """The layout under the reading options. A body that is named and not there may still come."""
     m, k, turn = len(layout.bodies), len(layout.markers), width_of(layout.convention.rotation)
     bodies = Bodies(layout.bodies, np.zeros((1, m, 3)), np.zeros((1, m, turn)))
     markers = Markers(layout.markers, np.zeros((1, k, 3)))
     recording = Recording(bodies=bodies, markers=markers, convention=layout.convention)
-    layout = replace(layout, convention=apply_options(recording, reading, "source").convention)
+    layout = replace(layout, convention=apply_options(recording, reading, "stream").convention)
     names = dict(reading.rename or {})
     if not (reading.only or reading.drop or names):
-        return SaidLayout(layout)
+        return LayoutWithOptions(layout)
     only, drop = tuple(reading.only), tuple(reading.drop)
     kept = [b for b in range(m) if _is_any(layout.bodies[b], only or ("*",)) and not _is_any(layout.bodies[b], drop)]
-    missing = [one for one in (*only, *drop, *names) if not any(_is_any(name, [one]) for name in layout.bodies)]
     renamed = tuple(names.get(layout.bodies[b], layout.bodies[b]) for b in kept)
     twice = [name for b, name in enumerate(renamed) if name in renamed[:b]]
     if twice:
         raise UsageError(f"two bodies would be named '{twice[0]}'", code="duplicate-name")
     parts = np.split(np.arange(layout.width), [3 * m, (3 + turn) * m])
     chosen = [parts[0].reshape(m, 3)[kept].ravel(), parts[1].reshape(m, turn)[kept].ravel(), parts[2]]
-    return SaidLayout(replace(layout, bodies=renamed), np.concatenate(chosen), tuple(missing))
+    return LayoutWithOptions(replace(layout, bodies=renamed), np.concatenate(chosen))
+
+
+def find_missing(reading: ReadOptions, names: Sequence[str]) -> list[str]:
+    """What only, drop and rename name and no body is called."""
+    words = (*reading.only, *reading.drop, *(reading.rename or {}))
+    return [one for one in words if not any(_is_any(name, [one]) for name in names)]
+
+
+def leave_missing(reading: ReadOptions, names: Sequence[str]) -> ReadOptions:
+    """The options without bodies that this source has not, where another may have them; raises where none is left."""
+    missing = find_missing(reading, names)
+    only = tuple(one for one in reading.only if one not in missing)
+    if reading.only and not only:
+        raise UsageError(f"has none of the bodies {', '.join(reading.only)}; leave it out", code="unknown-body")
+    drop = tuple(one for one in reading.drop if one not in missing)
+    rename = {old: new for old, new in (reading.rename or {}).items() if old not in missing}
+    return replace(reading, only=only, drop=drop, rename=rename or None)
+
+
+def list_sent_names(sources: Sequence[Source]) -> list[str] | None:
+    """The names of the bodies that sources send; None as long as one of them has not told."""
+    told = [getattr(source, "sent_names", None) for source in sources]
+    return None if None in told else [name for names in told for name in names or ()]
+
+
+def share_names(sources: Sequence[Source], reading: ReadOptions) -> None:
+    """Lets bodies that are named be at any source of a session; raises where all are known and one is at none."""
+    names = list_sent_names(sources)
+    missing = [] if names is None else find_missing(reading, names)
+    if missing:
+        raise UsageError(f"no body named '{missing[0]}' at any source", code="unknown-body")
+    for source in sources:
+        if isinstance(source, SourceWithOptions):
+            source.together = sources
 
 
 def _is_any(name: str, patterns: Sequence[str]) -> bool:
     return any(name == one or fnmatchcase(name, one) for one in patterns)
 
 
-def is_said_of_packets(reading: ReadOptions) -> bool:
-    """Whether anything is said that changes how packets are read."""
+def changes_packets(reading: ReadOptions) -> bool:
+    """Whether an option is given that changes how packets are read."""
     return bool(set(reading.given) - {*FIT_OPTIONS, "fix"})
 
 
 def check_streamed(word: str, reading: ReadOptions) -> None:
-    """Raises where something is said of a stream that can be said of a file only."""
+    """Raises where an option is given for a stream that is for files only."""
     wrong = [name for name in reading.given if name in FILE_OPTIONS]
     if wrong:
         raise UsageError(f"the option '{wrong[0]}' is for files, and {word} is none", code="option-not-used")

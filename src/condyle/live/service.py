@@ -49,7 +49,7 @@ class LiveSession:
     performer     what is known of the person before
     guide         a routine for a visitor in the place of the coach
     ending        why it ends, once it does
-    fault         what last went wrong with showing it
+    fault         what last went wrong with showing or marking it
     """
 
     feed: Feed
@@ -72,7 +72,7 @@ class LiveSession:
     _on_solve: list[Callable[[Solve], None]] = field(default_factory=list)
     _on_alarm: list[Callable[[Alarm], None]] = field(default_factory=list)
     _on_trouble: list[Callable[[str], None]] = field(default_factory=list)
-    _trouble: str = ""
+    _troubles: dict[str, str] = field(default_factory=dict)
 
     def obey(self, said: str) -> None:
         """What the page of the operator says: stop, restart, or mark and a text."""
@@ -194,6 +194,7 @@ class LiveSession:
                 if len(merge_alarms(known, [alarm])) > len(known):
                     self._tell(alarm)
             if self.server is not None:
+                self._read_poses()  # another set of bodies makes a page begin anew, so it is told before what is known
                 self.server.send("solve", describe_solve(found))
 
     @property
@@ -202,17 +203,22 @@ class LiveSession:
         newest = self._solver.newest
         return self.performer.skeleton if newest is None or newest.skeleton is None else newest.skeleton
 
-    def _pass_on_frame(self) -> None:
+    def _read_poses(self) -> Poses | None:
+        """The newest poses; a page is told of their bodies where these are others than before."""
         try:
             poses = self.newest.poses(now())
         except CondyleError:  # numbers that are no poses: the solve says what is wrong with them
-            return
+            return None
+        if poses is not None and self.server is not None and poses.names != self._names:
+            self._names = poses.names
+            self.server.send("bodies", encode("bodies", names=poses.names))
+        return poses
+
+    def _pass_on_frame(self) -> None:
+        poses = self._read_poses()
         if poses is None:
             return
         if self.server is not None:
-            if poses.names != self._names:
-                self._names = poses.names
-                self.server.send("bodies", encode("bodies", names=poses.names))
             turns = rotation.to_quaternion(poses.R)
             self.server.send_frame(encode_poses(poses.time, poses.p, turns, poses.markers))
         skeleton, solve = self._skeleton, self._solver.newest
@@ -228,18 +234,18 @@ class LiveSession:
     def _pass_on_trouble(self) -> None:
         """Tells what is wrong with the recording or the solver, once."""
         solver, fault = self._solver, self.feed.recorder.fault
-        trouble, text = "", ""
+        troubles: dict[str, str] = {}
         if fault is not None:
-            trouble, text = fault.code, f"not recorded: {fault.text}"
-        elif solver.given_up:
-            trouble, text = "given up", "nothing is solved any more: the solver died too often; the recording goes on"
+            troubles[fault.code] = f"not recorded: {fault.text}"
+        if solver.given_up:
+            troubles["given up"] = "nothing is solved any more: the solver died too often; the recording goes on"
         elif solver.restarts:
-            trouble = f"{solver.restarts} restarts"
-            text = "the solver died and was started again; the recording goes on"
-        if text and trouble != self._trouble:
-            for run in self._on_trouble:
-                run(text)
-        self._trouble = trouble
+            troubles[f"{solver.restarts} restarts"] = "the solver died and was started again; the recording goes on"
+        before, self._troubles = self._troubles, troubles
+        for trouble, text in troubles.items():
+            if trouble not in before:
+                for run in self._on_trouble:
+                    run(text)
 
     def _pass_on_status(self) -> None:
         if self.server is None:
@@ -253,7 +259,8 @@ class LiveSession:
                 sources=[asdict(one) for one in self.feed.status()],
                 frames=recorder.frames,
                 lost=recorder.lost,
-                fault=self.fault if recorder.fault is None else recorder.fault.text,
+                fault="" if recorder.fault is None else recorder.fault.text,
+                trouble=self.fault,
                 behind=None if newest is None else max(now() - newest.newest, 0.0),
                 restarts=self._solver.restarts,
                 given_up=self._solver.given_up,

@@ -23,7 +23,7 @@ from ..model.stage import Change
 from ..model.take import Take
 from ..prepare.cutting import choose_bodies
 from ..prepare.read import Loaded, bodies_in, understand
-from .alarms import Alarm, choose_alarming, choose_suspicions, confirm
+from .alarms import Alarm, choose_alarming, confirm, describe_suspicions, is_waiting
 from .coach import Coach, Progress, Prompt, is_finished
 from .excerpt import Excerpt
 from .performer import Performer, find_figure
@@ -104,7 +104,7 @@ class Session:
     @property
     def is_waiting(self) -> bool:
         """Whether something was told that another solve has to confirm."""
-        return any(one.raised is None for one in self._alarms)
+        return is_waiting(self._alarms)
 
     def solve(self) -> Solve:
         """The figure as of the newest frame."""
@@ -133,9 +133,9 @@ class Session:
                 cpu=_cpu() - started,
             )
         self._remember(found.changes)
-        told = found.skeleton.findings
+        told, suspicions = choose_alarming(found.skeleton.findings), describe_suspicions(found.refused)
         moment = self._until - (self.excerpt.begin or 0.0)
-        self._alarms, raised = confirm(self._alarms, choose_alarming(told), moment, choose_suspicions(told))
+        self._alarms, raised = confirm(self._alarms, told, moment, suspicions)
         figure = find_bones(found)
         prompt, progress = self.coach.advise(found.skeleton, self._until)
         return Solve(

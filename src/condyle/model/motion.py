@@ -213,7 +213,7 @@ def time_motion(skeleton: Skeleton, take: Take, R: Floats, p: Floats, findings: 
         p,
         take.segment,
         take.timed,
-        take.up or skeleton.conventions.get("up"),
+        take.up or skeleton.up,
         take.sources,
         findings,
     )

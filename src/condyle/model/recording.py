@@ -20,13 +20,12 @@ from ..maths.arrays import Bools, Floats, Ints, evenly, freeze_array
 from ..maths.robust import median
 from ..maths.spool import over_frames, seal, take_rows
 from .clock import describe_clock_unit, in_order
-from .take import BodyMarker, CarriedCentre, OwnSkeleton, Take, check_quaternions
+from .take import UP_AXES, BodyMarker, CarriedCentre, OwnSkeleton, Take, check_quaternions
 from .units import metres_per
 from .values import dataclass
 
 QUATERNIONS = ("wxyz", "xyzw")
 MATRIX = "matrix"
-UPS = ("x", "y", "z", "-x", "-y", "-z")
 HANDS = ("right", "left")
 EULER_ORDERS = (
     "XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX",
@@ -74,9 +73,9 @@ class Convention:
             metres_per(self.unit)
         if self.handed not in HANDS:
             raise UsageError(f"handed is 'right' or 'left', not '{self.handed}'", code="bad-option")
-        if self.up is not None and self.up not in UPS:
-            raise UsageError(f"up is one of {', '.join(UPS)}, not '{self.up}'", code="bad-option")
-        if sorted(axis[-1:] for axis in self.axes) != ["x", "y", "z"] or not set(self.axes) <= set(UPS):
+        if self.up is not None and self.up not in UP_AXES:
+            raise UsageError(f"up is one of {', '.join(UP_AXES)}, not '{self.up}'", code="bad-option")
+        if sorted(axis[-1:] for axis in self.axes) != ["x", "y", "z"] or not set(self.axes) <= set(UP_AXES):
             raise UsageError(
                 f"'{','.join(self.axes)}' is not x, y and z in some order, each with or without a minus",
                 code="bad-option",

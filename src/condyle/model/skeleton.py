@@ -13,7 +13,7 @@ from ..errors import UsageError, import_extra
 from ..findings import Finding, many
 from ..maths.arrays import Floats, Vector, freeze
 from ..maths.robust import Z95
-from .take import BodyMarker
+from .take import UP_AXES, BodyMarker
 from .values import dataclass
 
 Between = Literal["joints", "joint and axis", "axes"]
@@ -282,6 +282,12 @@ class Skeleton:
             choices = ", ".join(f"{limb.body} {limb.from_joint}-{limb.to_joint}" for limb in found or self.limbs)
             raise UsageError(f"{len(found)} limbs fit '{body}'; there are {choices or 'none'}", code="unknown-limb")
         return found[0]
+
+    @property
+    def up(self) -> str | None:
+        """The axis of the recording's world that points up, "z" or "-y"; None: not known."""
+        given = self.conventions.get("up")
+        return given if given in UP_AXES else None
 
     @property
     def named_loops(self) -> tuple[Joint, ...]:

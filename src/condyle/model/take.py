@@ -25,6 +25,7 @@ WORLD = "world"  # name of the room where it is a body
 CENTRE = "_centre"  # ends the name of a joint's centre that completes the markers of a body
 UNTIMED_RATE = 100.0  # Hz, where a recording has neither time nor rate
 ROUNDED = 1e-9  # departure from orthonormal that is rounding and is left alone
+UP_AXES = ("x", "y", "z", "-x", "-y", "-z")  # of a world, one of which points up
 REPAIRABLE = 0.05  # departure up to which few-decimal matrices are replaced by the nearest rotation
 ZERO_LENGTH = 1e-9  # of a quaternion: below it is none, as devices send for a sensor that is not seen
 # How far the length of a quaternion may be from 1: rounded to four decimals or more, to two, and a rotation at all.

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import CondyleError
+from ..estimate.describe import HUGE_RESIDUAL_SHARE, LARGE_RESIDUAL_NOISE_RATIO
 from ..estimate.locate import gap_residual
 from ..faults.belonging import compare_files, describe_change
 from ..faults.files import MOVED_MIN_M, locate_places, turn_round
@@ -194,6 +195,9 @@ def play_known(
     told += describe_unplaced(take.names, measure_place_errors(figure, R, parted, placed), known_turn, placed)
     told += [one for one in motion.findings if not _is_of_absent(one, absent)]
     gap, weight, joints = measure_gaps(figure, take)
+    if not any(one.severity == "error" for one in changed):  # what is wrong with all of it is said
+        moved = {body for one in changed for body in one.bodies}
+        told += [one for one in describe_apart(skeleton.joints, joints) if moved.isdisjoint(one.bodies)]
     known = {
         **skeleton.take,
         "frames": take.frames,
@@ -205,7 +209,7 @@ def play_known(
     }
     for own in ("sha256", "windows"):  # of the calibration's recording
         known.pop(own, None)
-    conventions = {**skeleton.conventions, "up": take.up or skeleton.conventions.get("up")}
+    conventions = {**skeleton.conventions, "up": take.up or skeleton.up}
     conventions["read_as"] = take.read_as or None
     played = replace(
         figure, joints=joints, findings=sort_findings(told), take=known, conventions=conventions, verdict=None, slips=()
@@ -330,6 +334,22 @@ def _check_placed(take: Take) -> None:
             code="no-positions",
             path=", ".join(take.sources) or None,
         )
+
+
+def describe_apart(calibrated: Sequence[Joint], joints: Sequence[Joint]) -> list[Finding]:
+    """Findings of joints that come apart in a take by far more than at the calibration, and more than skin moves."""
+    found = []
+    for before, now in zip(calibrated, joints, strict=True):
+        usual = max(before.residual, before.explained or 0.0)
+        apart = float(np.linalg.norm(now.p_child_joint) + np.linalg.norm(now.p_parent_joint))
+        if now.residual > max(LARGE_RESIDUAL_NOISE_RATIO * usual, HUGE_RESIDUAL_SHARE * apart):
+            text = (
+                f"{now.child}: its joint with {now.parent} comes apart by {mm(now.residual)} mm rms in this take, "
+                f"{mm(before.residual)} mm at the calibration; are sensors or names exchanged, or was one put on anew?"
+            )
+            ends = (now.child, now.parent)
+            found.append(Finding("large-residual", "warning", text, ends, value=now.residual, unit="m"))
+    return found
 
 
 def _is_of_absent(finding: Finding, absent: Sequence[Absent]) -> bool:

@@ -7,10 +7,11 @@ import re
 import numpy as np
 
 from ..errors import UsageError
-from ..io.exports.figure import UP_AXES, find_axis
+from ..io.exports.figure import find_axis
 from ..maths import rotation
 from ..maths.arrays import Floats, Ints
 from ..maths.series import mean_step, segment_slices
+from ..model.take import UP_AXES
 from ..model.values import dataclass
 from .person import Body
 

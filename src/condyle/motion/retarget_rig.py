@@ -13,12 +13,13 @@ import numpy as np
 
 from ..errors import CondyleError, UsageError
 from ..findings import Finding, many
-from ..io.exports.figure import UP_AXES, Figure, find_axis
+from ..io.exports.figure import Figure, find_axis
 from ..io.folder import stage_files
 from ..io.rigs.rig_file import RigClip, RigFile
 from ..maths import rotation
 from ..maths.arrays import Floats
 from ..maths.series import segment_slices
+from ..model.take import UP_AXES
 from ..model.values import dataclass
 from .gait_events import find_standing
 from .rig_map import find_crossed, map_bones

@@ -57,7 +57,7 @@ def _check_limbs(figure: Figure, rig: RigFile, bones: Mapping[int, int]) -> None
         if up >= 0 and {figure.sides[k], figure.sides[bones[up]]} == {"l", "r"}:
             raise UsageError(
                 f"'{rig.names[bone]}' is to move as {figure.bodies[k]} and '{rig.names[up]}' above it as "
-                f"{figure.bodies[bones[up]]}; a limb of the rig takes one side of the figure: mend the map",
+                f"{figure.bodies[bones[up]]}; a limb of the rig takes one side of the figure: correct the map",
                 code="bad-map",
             )
 

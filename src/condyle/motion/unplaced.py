@@ -15,8 +15,9 @@ from ..model.take import Take
 from .tasks import GUESS_SIGMA_RAD
 
 HELD = ("hinge", "rigid")  # kinds that hold a joint to what it did at the calibration
-ALONG_SHARE = 0.5  # of the distance of two sensors: standard deviation of a centre along an axis that leaves it open;
-# judged, with the recordings of benchmarks/solving.py in view
+# Of the distance of two sensors: standard deviation of a centre along an axis that leaves it open; chosen with the
+# recordings of benchmarks/solving.py in view.
+ALONG_SHARE = 0.5
 ASKED_FRAMES = 1000  # of a take, whose rotations are looked at
 PLACE_WIDE_M = 0.05  # m, from which on the interval of a place is a warning: skin alone leaves 10 to 30 mm
 

@@ -51,7 +51,7 @@ ROLL_MAX_SD_RAD = 0.5  # of a completed segment's turn about its long axis, abov
 CENTRE_MAX_SD_M = 0.07  # of a centre in its worst direction, above which the segment is left out; a shoulder has 0.067
 ACROSS_MIN_M = 0.02  # m: of a point off the line of a limb, from which it tells a direction
 FRAMES_MIN = 10  # frames in which the neighbour and both markers are seen
-TELLING_MIN_SHARE = 0.1  # of what was known of a centre: what the motion tells of it, from which on it is mentioned
+INFORMATION_MIN_SHARE = 0.1  # of what was known of a centre: what the motion tells of it, from which on it is mentioned
 SWEEPS = 30  # of a fit to a sphere, at most; ten are usual
 FRONT, BACK = ("asi", "asis", "ias"), ("psi", "psis", "ips", "sacr", "sacrum", "sacral", "vsacral", "sac", "s1", "s2")
 WAIST_FRONT, WAIST_BACK = ("fwt", "waistfront"), ("bwt", "mwt", "waistback", "waistcback")
@@ -248,7 +248,7 @@ def fit_sphere(points: Floats, before: UncertainPoint, count: float, moves_sd: f
         c = c + step
         if float(np.linalg.norm(step)) < 1e-6:
             break
-    tells = np.linalg.eigvalsh(N)[-1] > TELLING_MIN_SHARE * np.linalg.eigvalsh(P)[0]
+    tells = np.linalg.eigvalsh(N)[-1] > INFORMATION_MIN_SHARE * np.linalg.eigvalsh(P)[0]
     made = f"{before.made}, and motion" if tells else before.made
     return UncertainPoint(c, np.linalg.inv(N + P) + moves_sd**2 * np.eye(3), made)
 

@@ -48,7 +48,7 @@ def describe_comparison(found: ComparedFigures) -> list[str]:
     )
     for a, b in found.shared:
         told.append(
-            f"{found.names[a]} and {found.names[b]} have lengths in common, which agree by themselves. "
+            f"{found.names[a]} and {found.names[b]} may have lengths in common, which agree by themselves. "
             "That proves nothing: compare fits of takes of their own."
         )
     if found.agreement is not None:

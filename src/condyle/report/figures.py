@@ -80,7 +80,7 @@ def draw_folder(motion: MotionFile) -> Iterator[tuple[str, Figure]]:
     axis = lay_out_time(measured.time if measured.timed else None, measured.segment)
     shown = choose_frame(skeleton, played)
     if shown is not None:
-        yield "model", draw_model(shown, skeleton.conventions.get("up"))
+        yield "model", draw_model(shown, skeleton.up)
     doubtful = {name for finding in skeleton.findings if finding.code in DOUBT_CODES for name in finding.bodies}
     yield "tree", draw_tree(skeleton, [joint.child for joint in skeleton.joints if joint.child in doubtful])
     yield "lengths", draw_lengths(skeleton.limbs)

@@ -51,11 +51,11 @@ def draw_small(skeleton: Skeleton, played: Take) -> str:
     shown = choose_frame(skeleton, played)
     if shown is None:
         return ""
-    up = "xyz".index((skeleton.conventions.get("up") or "z").strip("-"))
+    up = "xyz".index((skeleton.up or "z").strip("-"))
     level = [k for k in range(3) if k != up]
     points = shown.p_world_joint
     _, _, axes = np.linalg.svd(points[:, level] - points[:, level].mean(axis=0))
-    sign = -1.0 if (skeleton.conventions.get("up") or "z").startswith("-") else 1.0
+    sign = -1.0 if (skeleton.up or "z").startswith("-") else 1.0
 
     def project(p: Floats) -> Floats:
         return np.stack([p[..., level] @ axes[0], -sign * p[..., up]], axis=-1)

@@ -38,7 +38,6 @@ from .shown import MOTION_MAX_BYTES, MotionPieces, choose_packing, link_pieces, 
 from .turns import measure_turns
 
 DATA_PLACE = b'<script type="application/json" id="condyle-data"></script>'
-WORLD_AXES = ("x", "y", "z", "-x", "-y", "-z")
 FRAMES_FOR_UP = 60
 TRUNK_PARTS: tuple[Part, ...] = ("pelvis", "spine", "chest", "neck", "head")  # two of them tell a person's direction
 # What could end the script, or a line of it. JSON has none of these letters outside its texts.
@@ -123,9 +122,8 @@ def show_figure(skeleton: Skeleton, clock: Clock, frames: int, steps: Floats, ga
 
 def find_up(skeleton: Skeleton, make_figure: Callable[[], Figure | None]) -> str | None:
     """The axis that points up, as the recording says or as a person's trunk tells in some frames; None: neither."""
-    given = skeleton.conventions.get("up")
-    if given in WORLD_AXES:
-        return str(given)
+    if skeleton.up is not None:
+        return skeleton.up
     parts = find_segments(skeleton.bodies, [(joint.parent, joint.child) for joint in skeleton.joints]).values()
     if sum(segment.part in TRUNK_PARTS for segment in parts) < 2:
         return None

@@ -56,6 +56,7 @@ class Calibration:
     weight  (n, J)    [-]  how much each gap counted; 0: not seen or weighted out
     field   the bend of the room that was taken away from `take`, where that was asked for
     changes the repairs that were made, in their order
+    refused those that were tried on the figure and not kept
     """
 
     skeleton: Skeleton
@@ -64,6 +65,7 @@ class Calibration:
     weight: Floats
     field: FieldModel | None = None
     changes: tuple[Change, ...] = ()
+    refused: tuple[Change, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:

@@ -78,7 +78,8 @@ def find_mirrored(take: Take, joints: Sequence[Joint]) -> list[Finding]:
     for hip, knee, ankle in legs.values():
         up, down = hip - knee, ankle - knee
         forward = np.cross(up, right)
-        forward *= (np.linalg.norm(up, axis=1) / np.linalg.norm(forward, axis=1))[:, None]
+        across = np.linalg.norm(forward, axis=1)
+        forward *= (np.linalg.norm(up, axis=1) / np.where(across > 0, across, np.nan))[:, None]
         bend = np.arctan2((down * forward).sum(axis=1), -(down * up).sum(axis=1))  # above zero: forwards
         bend = bend[np.isfinite(bend)]
         if not len(bend) or bend.max() < FORWARD_BEND_MIN_RAD:

@@ -78,7 +78,7 @@ def build_profile(
         mountings,
         tuple(fits),
         tuple(dict.fromkeys(name for one in sources for name in list_recordings(one))),
-        tuple(dict.fromkeys(window for one in sources for window in list_windows(one))),
+        tuple(dict.fromkeys(window for one in sources for window in find_windows(one))),
     )
 
 
@@ -229,7 +229,7 @@ def list_recordings(source: Skeleton | Profile) -> tuple[str, ...]:
     return (own,) if own else ()
 
 
-def list_windows(source: Skeleton | Profile) -> tuple[FileWindow, ...]:
+def find_windows(source: Skeleton | Profile) -> tuple[FileWindow, ...]:
     """The parts of files that told the lengths; none of a take played on a known figure, or of poses in memory."""
     if isinstance(source, Profile):
         return source.windows
@@ -241,7 +241,7 @@ def share_frames(a: Skeleton | Profile, b: Skeleton | Profile) -> bool:
     """Whether one recording, or overlapping parts of one file, told the lengths of both."""
     if not set(list_recordings(a)).isdisjoint(list_recordings(b)):
         return True
-    return any(one.overlaps(other) for one in list_windows(a) for other in list_windows(b))
+    return any(one.overlaps(other) for one in find_windows(a) for other in find_windows(b))
 
 
 def is_mixed(skeleton: Skeleton) -> bool:

@@ -44,7 +44,7 @@ def record(word: str, log: Path) -> Path:
 def facts(path: Path, **options: object) -> str:
     """The skeleton of a file as JSON, but for its source."""
     plain = to_plain(fit(path, **options).skeleton)
-    plain["take"]["sources"] = plain["fit_id"] = None
+    plain["take"]["sources"] = plain["take"]["windows"] = plain["fit_id"] = None
     return json.dumps(plain)
 
 

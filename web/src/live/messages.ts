@@ -70,8 +70,11 @@ export interface Status {
   readonly seconds: number;
   readonly sources: readonly SourceStatus[];
   readonly frames: number;
+  /** frames that are not in the recording, and why none is taken now; "" while they are */
   readonly lost: number;
   readonly fault: string;
+  /** what last went wrong with showing or marking; "" for nothing */
+  readonly trouble: string;
   /** [s] that the newest solve is behind what comes in; null before the first */
   readonly behind: number | null;
   readonly restarts: number;

@@ -236,11 +236,17 @@ class LivePage {
 
 /** What the banner says; revived: the solver was started again a moment ago. */
 export function describeTrouble(status: Status, revived: boolean): string {
-  if (status.fault) return `Not recorded: ${status.lost} frames. ${status.fault}`;
+  const missing = `${status.lost} ${status.lost === 1 ? "frame" : "frames"}`;
+  if (status.fault) return `Not recorded: ${missing}. ${status.fault}`;
   if (status.given_up) return "Nothing is solved any more: the solver died too often. The recording goes on.";
-  const behind =
-    status.behind !== null && status.behind > BEHIND_FROM_S ? `Behind by ${status.behind.toFixed(1)} s.` : "";
-  return revived ? `The solver died and was started again. The recording is whole. ${behind}`.trim() : behind;
+  const kept = status.lost ? `Not in the recording: ${missing}.` : "The recording is whole.";
+  return [
+    revived ? `The solver died and was started again. ${kept}` : "",
+    status.trouble ? `The page or a mark had trouble: ${status.trouble}. The recording goes on.` : "",
+    status.behind !== null && status.behind > BEHIND_FROM_S ? `Behind by ${status.behind.toFixed(1)} s.` : "",
+  ]
+    .filter(Boolean)
+    .join(" ");
 }
 
 /** The body whose joint a step of a routine is for: the first that is not known yet. */

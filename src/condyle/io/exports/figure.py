@@ -15,11 +15,9 @@ from ...findings import Finding, many
 from ...maths import rotation
 from ...maths.arrays import Bools, Floats, Ints, concatenate, freeze, select
 from ...maths.series import even_places, find_held_frames, mean_step, segment_slices, usual_step
-from ...model.take import Take
+from ...model.take import UP_AXES, Take
 from ...model.values import dataclass
 from .bones import BoneKind
-
-UP_AXES = ("x", "y", "z", "-x", "-y", "-z")
 
 
 @dataclass(frozen=True, eq=False)

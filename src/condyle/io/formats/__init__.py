@@ -78,7 +78,7 @@ def read_recording(path: str | os.PathLike[str], options: ReadOptions | None = N
     begin_step(f"reading {file.name}{_describe_size(file.stat().st_size)}")
     try:
         _check_length(file, found)
-        recording = apply_options(found.read(file, options), options, found.title)
+        recording = apply_options(found.read(file, options), options, f"{found.title} file")
     except CondyleError as error:
         raise error.at(file) from None
     except OSError as error:

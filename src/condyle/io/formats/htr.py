@@ -12,8 +12,8 @@ from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Floats
 from ...maths.spool import empty
-from ...model.recording import UPS, Bodies, Convention, Recording
-from ...model.take import OwnSkeleton
+from ...model.recording import Bodies, Convention, Recording
+from ...model.take import UP_AXES, OwnSkeleton
 from ...model.values import dataclass
 from ..format import Format, ReadOptions
 from ..tables.header import is_length, number_repeats, read_count
@@ -97,7 +97,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
         convention=Convention(
             "matrix",
             unit=unit if is_length(unit) else None,
-            up=up if up in UPS else None,
+            up=up if up in UP_AXES else None,
             stated=STATED_BY_ANGLES | stated,
         ),
         facts={

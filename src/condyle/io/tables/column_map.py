@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import CondyleError, UsageError, suggest
-from ...model.recording import HANDS, UPS, Convention, width_of
+from ...model.recording import HANDS, Convention, width_of
+from ...model.take import UP_AXES
 from ...model.units import metres_per
 from ...model.values import dataclass
 from ..toml_file import read_toml
@@ -180,7 +181,7 @@ class _MapCheck:
                 if not isinstance(table[key], bool):
                     raise self.fault(key, f"is true or false, not {_show(table[key])}")
                 said[key] = table[key]
-        for key, choices in (("up", UPS), ("handed", HANDS)):
+        for key, choices in (("up", UP_AXES), ("handed", HANDS)):
             if (value := self.choice(table, key, choices)) is not None:
                 said[key] = value
         try:

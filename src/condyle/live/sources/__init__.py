@@ -1,7 +1,7 @@
 """Where packets come from: one file a protocol, opened by a word such as `natnet:192.168.0.4`.
 
 A protocol is a module with `open_source(address)`, and its line in `PROTOCOLS`; one that replays files has
-`open_source(address, reading)`.
+`open_source(address, reading, alone=...)`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ...errors import CondyleError, UsageError
 from ...io.format import ReadOptions
-from ..reading import SaidSource, check_streamed, is_said_of_packets
+from ..reading import SourceWithOptions, changes_packets, check_streamed
 from ..source import Source
 
 
@@ -62,10 +62,11 @@ PROTOCOLS: dict[str, Protocol] = {
 }
 
 
-def open_source(word: str, reading: ReadOptions | None = None) -> Source:
+def open_source(word: str, reading: ReadOptions | None = None, *, alone: bool = True) -> Source:
     """The source that a word names; raises UsageError with what can be connected.
 
     reading  what the user says of its numbers and its bodies
+    alone    it is the only source; else bodies that are named may be at another (`reading.share_names`)
     """
     reading = reading or ReadOptions()
     name, colon, address = word.partition(":")
@@ -77,11 +78,11 @@ def open_source(word: str, reading: ReadOptions | None = None) -> Source:
         raise UsageError(text, code="bad-option")
     module = import_module(f".{PROTOCOLS[name].module}", __name__)
     if PROTOCOLS[name].replays:
-        replayed: Source = module.open_source(address, reading)
+        replayed: Source = module.open_source(address, reading, alone=alone)
         return replayed
     check_streamed(word, reading)
     source: Source = module.open_source(address)
-    return SaidSource(source, reading) if is_said_of_packets(reading) else source
+    return SourceWithOptions(source, reading) if changes_packets(reading) else source
 
 
 def name_protocol(name: str) -> str:

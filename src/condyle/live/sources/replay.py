@@ -22,6 +22,7 @@ from ...model.clock import PAUSE
 from ...model.recording import Recording
 from ...model.take import UNTIMED_RATE
 from ...prepare.cutting import choose_bodies, cut_time
+from ..reading import leave_missing
 from ..source import Packet, now
 
 PACKETS_AT_ONCE = 256  # at most, of a file that is replayed as fast as it can be
@@ -29,7 +30,12 @@ SPEED_AT_MOST = "max"  # the word for that
 
 
 class ReplaySource:
-    """The frames of a recording. factor: how many times faster than recorded; infinite: as fast as they are read."""
+    """The frames of a recording. factor: how many times faster than recorded; infinite: as fast as they are read.
+
+    sent_names  of the bodies in the file; None where they are formed when it is fitted
+    """
+
+    sent_names: tuple[str, ...] | None = None
 
     def __init__(self, recording: Recording, word: str, factor: float = 1.0) -> None:
         self.word = word
@@ -113,19 +119,38 @@ def describe_recording(recording: Recording, word: str) -> Layout:
     )
 
 
-def open_source(address: str, reading: ReadOptions | None = None) -> ReplaySource:
-    """The recording FILE, FILE@2 twice as fast, FILE@max as fast as can be; reading: what the user says of it."""
+def open_source(address: str, reading: ReadOptions | None = None, *, alone: bool = True) -> ReplaySource:
+    """The recording FILE, FILE@2 twice as fast, FILE@max as fast as can be.
+
+    reading  what the user says of it
+    alone    of no other source beside it
+    """
     reading = reading or ReadOptions()
     file, _, speed = address.rpartition("@")
     if not file or os.path.exists(address):
-        return ReplaySource(_read(address, reading), f"replay:{address}")
+        return _make_source(address, reading, f"replay:{address}", 1.0, alone=alone)
     try:
         factor = math.inf if speed == SPEED_AT_MOST else float(speed)
     except ValueError:
         factor = math.nan
     if not factor > 0:
         raise UsageError(f"'@{speed}' is no speed; give a factor such as @2, or @{SPEED_AT_MOST}", code="bad-option")
-    return ReplaySource(_read(file, reading), f"replay:{file}", factor)
+    return _make_source(file, reading, f"replay:{file}", factor, alone=alone)
+
+
+def _make_source(file: str, reading: ReadOptions, word: str, factor: float, *, alone: bool) -> ReplaySource:
+    """The source of a file's chosen bodies; bodies that are formed from markers are chosen when they are fitted."""
+    recording = _read(file, reading)
+    if reading.bodies is not None or recording.bodies is None:
+        return ReplaySource(recording, word, factor)
+    names = recording.bodies.names
+    try:
+        chosen = reading if alone else leave_missing(reading, names)
+    except UsageError as error:
+        raise error.at(file) from None
+    source = ReplaySource(choose_bodies(recording, chosen.only, chosen.drop, chosen.rename), word, factor)
+    source.sent_names = names
+    return source
 
 
 def _read(file: str, reading: ReadOptions) -> Recording:
@@ -138,6 +163,4 @@ def _read(file: str, reading: ReadOptions) -> Recording:
     if reading.bodies is not None and recording.markers is None:
         text = "the option 'bodies' is for markers, but this file has none"
         raise UsageError(text, code="option-not-used", path=file)
-    if reading.bodies is not None or recording.bodies is None:
-        return recording  # its bodies are formed, and chosen, when it is fitted
-    return choose_bodies(recording, reading.only, reading.drop, reading.rename)
+    return recording
