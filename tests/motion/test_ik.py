@@ -345,3 +345,12 @@ def test_a_screw_in_a_start_made_by_hand_only_turns() -> None:
     assert reached.motion.slide is None
     found = forward(fit.skeleton, reached.motion).p_world_body[:, fit.take.index("link3")]
     assert np.linalg.norm(found - aim, axis=1).max() < 1e-5
+
+
+@pytest.mark.parametrize("hidden", ["link1", "link2"])
+def test_a_side_of_a_screw_that_is_not_seen_is_found_along_the_thread_from_the_bodies_around(hidden: str) -> None:
+    fit = machines.fitted("screw", 0.0)
+    gone = np.zeros(fit.take.seen.shape, bool)
+    gone[200:300, fit.take.index(hidden)] = True
+    poses = forward(fit.skeleton, fit_motion(fit.skeleton, fit.take.mask(gone)).motion)
+    assert off(poses, fit.take).max() < 1e-5

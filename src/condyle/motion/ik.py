@@ -54,10 +54,10 @@ SPREAD_MIN_SIGMAS = 0.05  # of the residual, in standard deviations of the noise
 SUSPECT_MIN_SPREADS, HUBER_SPREADS = 5.0, 2.5  # in spreads of each sensor's residual
 REWEIGH_ROUNDS = 3  # of new weights
 OUTLIERS_MIN_SHARE = 0.005  # share of a sensor's poses left out that is a warning
-# A target beyond a screw is solved for with the screw where it was, again and again: each round leaves about the pitch
+# What is beyond a screw is solved for with the screw where it was, again and again: each round leaves about the pitch
 # over the length of the limb of what was left, some hundredths.
 THREAD_ROUNDS = 20
-THREAD_SIGMA_SHARE = 1e-3  # of the smallest target's standard deviation, by which the screws may still move on
+THREAD_SIGMA_SHARE = 1e-3  # of the smallest standard deviation of a place, by which the screws may still move on
 STRAGGLER_SHARE = 0.06  # of a chunk's frames are left for later
 
 
@@ -126,8 +126,8 @@ def fit_motion(
     kept = skeleton.loops if loops else () if loops is False else skeleton.named_loops
     sigmas = choose_sigmas(skeleton, sigma_position, sigma_rotation)
     figure = replace(skeleton, loops=kept)
-    take = remove_threads(skeleton, take, slide)
-    run = _SensorRun(figure, take, sigmas, keep_axes=keep_axes, reference=reference, placed=placed)
+    plain = remove_threads(skeleton, take, slide)
+    run = _SensorRun(figure, plain, sigmas, keep_axes=keep_axes, reference=reference, placed=placed)
     begin_step("solving the motion")
     chunks = _cut_chunks(np.arange(take.frames))
     for k, rows in enumerate(chunks):
@@ -136,6 +136,8 @@ def fit_motion(
         run.solve(rows, run.start(rows, problem), problem, leave=STRAGGLER_SHARE)
     for rows in _cut_chunks(np.flatnonzero(~run.settled)):  # stragglers, together
         run.solve(rows, run.state(rows), run.problem(rows))
+    if slide is not None:
+        _settle_threads(run, take, slide)
     if robust:
         _reweigh(run, longest_gap)
     if smooth is not None:
@@ -378,6 +380,22 @@ class _SensorRun(_Run):
             findings += describe_gaps(take, lost, "gap-left")
         findings += _describe_outliers(take, self.out)
         return time_motion(self.skeleton, take, seal(R), seal(p), tuple(findings))
+
+
+def _settle_threads(run: _SensorRun, take: Take, slide: Floats) -> None:
+    """Frames in which a screw was not seen are solved again with it where it is along its thread by its solved angle.
+
+    take, slide  as recorded, see `remove_threads`
+    """
+    chunks = _cut_chunks(np.flatnonzero(np.isnan(slide).any(axis=1)))
+    for _ in range(THREAD_ROUNDS if chunks else 0):
+        after = remove_threads(run.skeleton, take, slide, run.R)
+        step = np.abs(np.nan_to_num(after.p_world_body - run.take.p_world_body)).max()
+        if step <= THREAD_SIGMA_SHARE * run.sensors.sigma_position.min():
+            break
+        run.take = run.sensors.take = after
+        for rows in chunks:
+            run.solve(rows, run.state(rows), run.problem(rows))
 
 
 def _reweigh(run: _SensorRun, longest_gap: float) -> None:

@@ -122,17 +122,21 @@ def turn_threads(skeleton: Skeleton, slide: Floats, R_before: Floats, R_after: F
     return found
 
 
-def remove_threads(skeleton: Skeleton, take: Take, slide: Floats | None) -> Take:
+def remove_threads(skeleton: Skeleton, take: Take, slide: Floats | None, R_parent_body: Floats | None = None) -> Take:
     """The take with all that hangs on a screw moved back along its axis to where the two sides meet.
 
-    slide  (n, m) [m] see `measure_slide`. Where neither side of the screw is seen, nothing is moved
+    slide          (n, m) [m] see `measure_slide`. Where neither side of the screw is seen, nothing is moved
+    R_parent_body  (n, m, 3, 3) how joints are turned where that is not seen; None: as in even motion
     """
     if slide is None:
         return take
     R, p = take.R_world_body, np.array(take.p_world_body)
     relative, order, screws = np.full(R.shape, np.nan), order_joints(skeleton), list_screws(skeleton)
     for child, parent, *_ in screws:
-        relative[:, child] = np.swapaxes(R[:, parent], -1, -2) @ R[:, child]
+        turn = np.swapaxes(R[:, parent], -1, -2) @ R[:, child]
+        relative[:, child] = (
+            turn if R_parent_body is None else np.where(np.isfinite(turn), turn, R_parent_body[:, child])
+        )
     slide = follow_threads(skeleton, slide, relative, take.segment)
     assert slide is not None
     below = {child: {child} for child, _, _ in order}
