@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import signal
 import time
 from pathlib import Path
 
@@ -116,3 +117,32 @@ def test_closing_ends_a_source_that_would_go_on(tmp_path: Path) -> None:
     assert not feed.wait(0.05)
     feed.close()
     assert feed.ended
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no signal can be timed here")
+def test_a_signal_while_the_feed_is_waited_for_loses_no_frame(tmp_path: Path) -> None:
+    class Slow(Played):
+        def read(self, timeout: float) -> list[Packet]:
+            time.sleep(0.2)
+            return super().read(timeout)
+
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(*_: object) -> None:
+        raise Interrupted
+
+    recorder = Recorder(tmp_path / "a.log")
+    feed = Feed([Slow("lsl:room", [packets(layout("a"), 1, first=k) for k in range(9)])], recorder)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    feed.start()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(Interrupted):
+            feed.wait(5)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        feed.close()
+    time.sleep(0.3)
+    assert recorder.frames == 2
+    assert recorder.lost == 0

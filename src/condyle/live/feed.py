@@ -78,6 +78,7 @@ class _Reader:
         self._arrivals: deque[float] = deque(maxlen=RATE_PACKETS)
         self._newest: tuple[Packet, Stamp] | None = None
         self.thread = threading.Thread(target=self._run, name=f"condyle-{source.word}", daemon=True)
+        self.done = threading.Event()  # a join that a signal interrupts takes a running thread for ended
 
     def _run(self) -> None:
         try:
@@ -86,6 +87,8 @@ class _Reader:
                     self._take(packet)
         except Exception as error:  # whatever a source does wrong, the others go on, and it is told
             self.failed = str(error) if isinstance(error, (CondyleError, OSError)) else repr(error)
+        finally:
+            self.done.set()
 
     def _take(self, packet: Packet) -> None:
         with suppress(CondyleError):  # the recorder keeps and tells the fault; who looks on still sees the packet
@@ -150,7 +153,7 @@ class Feed:
     @property
     def ended(self) -> bool:
         """Nothing more will come from any source."""
-        return not any(reader.thread.is_alive() for reader in self._readers)
+        return all(reader.done.is_set() for reader in self._readers)
 
     def status(self) -> list[SourceStatus]:
         """How every source is now."""
@@ -161,7 +164,7 @@ class Feed:
         """Whether all sources ended within so many seconds."""
         end = now() + timeout
         for reader in self._readers:
-            reader.thread.join(max(end - now(), 0.0))
+            reader.done.wait(max(end - now(), 0.0))
         return self.ended
 
     def close(self) -> None:
@@ -169,6 +172,6 @@ class Feed:
         self._stop.set()
         for reader in self._readers:
             if reader.thread.ident is not None:
-                reader.thread.join()
+                reader.done.wait()
             reader.source.close()
         self.recorder.close()
