@@ -78,7 +78,9 @@ def run(args: argparse.Namespace) -> int:
 def _is_written(name: str, stem: str, written: Written) -> bool:
     from ..io.exports.export import find_format
 
-    return f"{stem}{find_format(name).suffix}" in {file.name for file in written.files}
+    suffix = find_format(name).suffix
+    several = f"{stem}-*{suffix}"  # of several figures, each in a file of its own
+    return any(file.name == f"{stem}{suffix}" or file.match(several) for file in written.files)
 
 
 def _facts(figure: Figure, written: Written) -> dict[str, object]:

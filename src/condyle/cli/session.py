@@ -195,7 +195,7 @@ def finish_session(args: argparse.Namespace, session: LiveSession, seconds: floa
         fit = session.fit().save(args.out)
     except CondyleError as error:
         recorder = session.feed.recorder
-        kept = f"{many(recorder.lost, 'frame')} are not in the recording" if recorder.lost else "The recording is whole"
+        kept = f"The recording lacks {many(recorder.lost, 'frame')}" if recorder.lost else "The recording is whole"
         tell(f"It could not be fitted: {error.text}. {kept}: {recorder.path}")
         raise
     tell(
