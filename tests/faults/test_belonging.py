@@ -14,7 +14,7 @@ from condyle.faults.belonging import (
     Comparison,
     check_belonging,
     compare_files,
-    describe_change,
+    describe_later_take,
     is_other_person,
     mirror_names,
 )
@@ -60,7 +60,7 @@ def test_a_file_is_told_for_what_it_is(later: Take, relation: str) -> None:
     [(AGAIN, []), (ANEW, ["remounted"]), (TALLER, ["another-person"]), (_one_moved(1), ["sensor-moved"])],
 )
 def test_a_later_take_that_does_not_belong_to_its_calibration_is_told(later: Take, codes: list[str]) -> None:
-    told = describe_change(compare_files(_joints(FIRST), _joints(later)))
+    told = describe_later_take(compare_files(_joints(FIRST), _joints(later)))
     assert [one.code for one in told] == codes
     assert {one.severity for one in told} <= ({"warning"} if codes == ["sensor-moved"] else {"error"})
     solved = condyle.solve(later, condyle.fit(FIRST, tree=EDGES)).findings
@@ -68,7 +68,7 @@ def test_a_later_take_that_does_not_belong_to_its_calibration_is_told(later: Tak
 
 
 def test_names_that_are_exchanged_against_the_calibration_are_told() -> None:
-    (told,) = describe_change(Comparison("mirrored", (MovedSensor("l_foot", ("l_foot", "l_shank"), 0.3, 99.0),)))
+    (told,) = describe_later_take(Comparison("mirrored", (MovedSensor("l_foot", ("l_foot", "l_shank"), 0.3, 99.0),)))
     assert (told.code, told.severity, told.bodies) == ("mirrored-names", "error", ("l_foot",))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.maths.graph import choose_root, components, leaves_first, orient, sides, spanning_tree
+from condyle.maths.graph import choose_root, components, is_between, leaves_first, orient, sides, spanning_tree
 from condyle.pairs.fits import all_pairs
 
 STAR = np.array([[0, 1], [0, 2], [0, 3], [3, 4]])
@@ -91,3 +91,9 @@ def test_children_come_before_their_parents() -> None:
     parent = np.array([2, -1, 1, 2, 0])
     order = leaves_first(parent).tolist()
     assert all(order.index(child) < order.index(up) for child, up in enumerate(parent) if up >= 0)
+
+
+def test_edges_between_two_bodies_are_those_on_the_way() -> None:
+    side = sides(5, np.array([[0, 1], [1, 2], [3, 4]]))
+    assert is_between(side, 0, 2).tolist() == [True, True, False]
+    assert is_between(side, 0, 3).tolist() == [False, False, False]

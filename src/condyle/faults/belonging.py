@@ -154,7 +154,7 @@ def _name(take: Take, number: int) -> str:
     return PurePath(take.sources[number]).name if number < len(take.sources) else f"file {number + 1}"
 
 
-def describe_change(found: Comparison) -> list[Finding]:
+def describe_later_take(found: Comparison) -> list[Finding]:
     """What to say of a later take that does not belong to the calibration that it is played on, or not wholly."""
     if found.relation in NEAR:
         return describe_moved(found.moved)

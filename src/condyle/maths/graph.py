@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .arrays import Floats, Ints
+from .arrays import Bools, Floats, Ints
 
 
 def spanning_tree(bodies: int, pairs: Ints, weight: Floats, names: Sequence[str], fixed: Sequence[int] = ()) -> Ints:
@@ -47,6 +47,11 @@ def sides(bodies: int, edges: Ints) -> Ints:
     below = np.where(parent[edges[:, 0]] == edges[:, 1], edges[:, 0], edges[:, 1])
     same = group_of[below][:, None] == group_of[None]
     return np.where(same, beyond[below].astype(np.int64), -1)
+
+
+def is_between(side: Ints, i: int, j: int) -> Bools:
+    """(J,) edges on the way from one body to another, by the `sides` (J, m) of edges."""
+    return np.asarray((side[:, i] != side[:, j]) & (side[:, i] >= 0) & (side[:, j] >= 0))
 
 
 def leaves_first(parent: Ints) -> Ints:

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import CondyleError
 from ..estimate.describe import HUGE_RESIDUAL_SHARE, LARGE_RESIDUAL_NOISE_RATIO
 from ..estimate.locate import gap_residual
-from ..faults.belonging import compare_files, describe_change
+from ..faults.belonging import compare_files, describe_later_take
 from ..faults.files import MOVED_MIN_M, locate_places, turn_round
 from ..findings import Finding, mm, sort_findings
 from ..maths import rotation
@@ -187,7 +187,7 @@ def play_known(
     figure = replace(skeleton, loops=skeleton.named_loops, joints=joints)
     figure, unseen = _free_unseen_joints(figure, take, turned, reference, turns)
     before = [joint for joint in skeleton.joints if joint.covariance is not None]
-    changed = describe_change(compare_files(before, now))
+    changed = describe_later_take(compare_files(before, now))
     motion = fit_motion(figure, take, reference=reference, turns=turns).motion
     absent = find_absent(figure, forward(figure, motion), take.seen, turned, choose_sigmas(figure))
     told = [*take.findings, *findings, *freed, *unseen, *changed, *describe_absent(absent)]

@@ -97,9 +97,8 @@ def sum_row_pairs(pose: Floats, seen: Bools, pairs: Ints) -> RowSums:
     """The same of some pairs (P, 2) of bodies, side by side: of few, many times faster than those of all."""
     both = np.asarray(seen[:, pairs].all(axis=2))
     mask = None if both.all() else np.tile(both.T, (1, 3))[..., None]
-    sides = [
-        pose[:, :, own].transpose(2, 0, 1, 3).reshape(len(pairs), 3 * len(seen), 4) for own in pairs.T
-    ]  # (P, 3 N, 4)
+    shape = len(pairs), 3 * len(seen), 4
+    sides = [pose[:, :, own].transpose(2, 0, 1, 3).reshape(shape) for own in pairs.T]
     child, parent = sides if mask is None else (side * mask for side in sides)
     own_child, own_parent, across = (
         np.swapaxes(one, 1, 2) @ other for one, other in ((child, child), (parent, parent), (child, parent))
