@@ -40,6 +40,7 @@ EXCHANGE_MAX_COUNT = 200  # swaps at most in one search
 EXCHANGE_PROOF_SD = 2.0  # standard errors by which a swap must beat the tree it leaves; recordings of data/more
 JACKKNIFE_BLOCK_S = 1.0  # s of a block of frames that is left out
 JACKKNIFE_FEWEST, JACKKNIFE_MOST = 5, 20  # blocks at least and at most
+TRIANGLE_MIN_RATIO = 1e-4  # of the diagonal entries of a triangle that is inverted as it is; rounding is 1e-8 of them
 LEFT_OUT_BYTES = 500_000  # of products that are looked at together: more would leave a processor's cache
 RIVAL_MAX_MARGIN = 1.6  # margin below which a rival gets its trial
 TRIAL_FRAMES = 700  # frames that a trial looks at, evenly spread over the take
@@ -230,6 +231,7 @@ class ResidualRows:
         size = float(median(apart)) or float(np.sqrt(np.mean(apart**2)))  # most may be at one place
         self.floor = max((RESIDUAL_FLOOR_SHARE * size) ** 2, LEAST_FLOOR_M2)
         self.blocks = TimeBlocks.of(len(self.both), take.seconds)
+        self._last: tuple[list[int], Floats, Floats] | None = None  # a tree, products of its gaps with all, and gains
 
     def places(self, edges: Ints) -> list[int]:
         """Where among the candidates these pairs are."""
@@ -253,10 +255,14 @@ class ResidualRows:
         return self.blocks.logdets(gap, self.both[:, tree], self.floor)[1]
 
     def gains(self, tree: list[int]) -> Floats:
-        """(J, C) change of the log-determinant when edge a gives way to pair b; blind to whether that is a tree."""
-        own, count = self._own
-        cross = self._flat[:, self._columns(tree)].T @ self._flat
-        return self._gains(tree, cross, own.sum(axis=0), count.sum(axis=0))
+        """(J, C) change of the log-determinant when edge a gives way to pair b; blind to whether that is a tree. Those of
+        the tree asked for last are kept: what tells how sure it is asks again.
+        """
+        if self._last is None or self._last[0] != tree:
+            own, count = self._own
+            cross = self._flat[:, self._columns(tree)].T @ self._flat
+            self._last = list(tree), cross, self._gains(tree, cross, own.sum(axis=0), count.sum(axis=0))
+        return self._last[2].copy()
 
     def gains_without_blocks(self, tree: list[int], columns: Ints) -> Floats:
         """(B, J, K) the same of some of the pairs (K,), without each block of time."""
@@ -264,7 +270,8 @@ class ResidualRows:
         part, place = self._part(used), np.searchsorted(used, tree).tolist()
         wanted, (own, count) = np.searchsorted(used, columns), part._own
         flat, near = part._flat, part._flat[:, part._columns(place)]
-        whole, every, seen = near.T @ flat, own.sum(axis=0), count.sum(axis=0)
+        whole = self._last[1][:, self._columns(used)] if self._last and self._last[0] == tree else near.T @ flat
+        every, seen = own.sum(axis=0), count.sum(axis=0)
         found, rows = [], self.blocks.rows()
         for some in blocks_of(len(rows), whole.nbytes, LEFT_OUT_BYTES):
             cross = np.stack([whole - near[one].T @ flat[one] for one in rows[some]])
@@ -273,6 +280,8 @@ class ResidualRows:
 
     def _part(self, used: Ints) -> ResidualRows:
         """The rows of some of the candidates."""
+        if len(used) == len(self.candidates):
+            return self
         part = copy(self)
         part.candidates, part.pairs, part.gap = self.candidates[used], self.pairs[used], self.gap[..., used]
         part.both = self.both[:, used]
@@ -303,7 +312,7 @@ class ResidualRows:
         """(n, 3 C) the gaps, axis by axis."""
         return np.concatenate(self.gap, axis=1)
 
-    def _columns(self, tree: list[int]) -> Ints:
+    def _columns(self, tree: Sequence[int] | Ints) -> Ints:
         """(3 J,) where the tree's gaps are among them."""
         return np.asarray((np.array(tree) + len(self.candidates) * np.arange(3)[:, None]).ravel())
 
@@ -324,17 +333,14 @@ class ResidualRows:
         left[..., _SQUARES, :] += self.floor
         # Each edge's own rows of W are its three axes, J apart.
         inner = np.moveaxis(np.diagonal(K.reshape(*batch, 3, J, 3, J), axis1=-3, axis2=-1), -1, -3)
-        size, axes = np.linalg.eigh(0.5 * (inner + np.swapaxes(inner, -1, -2)))
-        size = 1 / np.maximum(size, 1e-300)
-        size = np.maximum(size, 1e-14 * size[..., :1] + 1e-300)
-        root = np.sqrt(size)[..., None] * np.swapaxes(axes, -1, -2)  # (..., J, 3, 3)
+        root, volume = _root_of_inverse(0.5 * (inner + np.swapaxes(inner, -1, -2)))
         rows = np.moveaxis(W.reshape(*batch, 3, J, 3 * C), -3, -2)
         back = (root @ rows).reshape(*batch, J, 3, 3, C)
         schur = [
             left[..., None, k, :] + np.einsum("...rc,...rc->...c", back[..., a, :], back[..., b, :])
             for k, (a, b) in enumerate(SYMMETRIC_ENTRIES)
         ]
-        return np.asarray(_logdet(schur) - np.log(size).sum(axis=-1)[..., None])
+        return np.asarray(_logdet(schur) - volume[..., None])
 
 
 _SQUARES = [0, 3, 5]  # of the entries of a symmetric matrix that are kept, those on the diagonal
@@ -353,6 +359,23 @@ def _inverse(C: Floats) -> Floats:
     value, vector = np.linalg.eigh(unit)
     value = np.maximum(value, WELL_CONDITIONED_MIN * value[-1])
     return np.asarray((vector / value) @ vector.T * both)
+
+
+def _root_of_inverse(S: Floats) -> tuple[Floats, Floats]:
+    """(..., 3, 3) r with r'r the inverse of symmetric S (..., 3, 3), and (...) the log-determinant of that; none of its
+    eigenvalues below rounding.
+    """
+    try:
+        lower = np.linalg.cholesky(S)
+        size = np.diagonal(lower, axis1=-2, axis2=-1)
+        if (size.min(axis=-1) > TRIANGLE_MIN_RATIO * size.max(axis=-1)).all():
+            return np.linalg.inv(lower), -2 * np.log(size).sum(axis=-1)
+    except np.linalg.LinAlgError:
+        pass
+    value, axes = np.linalg.eigh(S)
+    value = 1 / np.maximum(value, 1e-300)
+    value = np.maximum(value, 1e-14 * value[..., :1] + 1e-300)
+    return np.sqrt(value)[..., None] * np.swapaxes(axes, -1, -2), np.log(value).sum(axis=-1)
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # near singular sums of poses that are no motion
