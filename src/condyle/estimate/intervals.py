@@ -19,7 +19,7 @@ import numpy as np
 from ..maths import rotation
 from ..maths.least_squares import INDEPENDENT_RATIO, clear_of, factor_columns, invert_normal, is_well_conditioned
 from ..maths.robust import median
-from ..maths.series import block_starts, segment_slices
+from ..maths.series import average_runs, block_starts, segment_slices
 from ..maths.spool import blocks_of
 from ..model.values import dataclass
 from ..pairs.inverse import NearInverse, WholeInverse, invert_joints
@@ -372,15 +372,8 @@ class Blocks:
         self.fresh = np.isin(first, starts)  # first block of a segment
         self.run = np.cumsum(self.fresh.astype(np.int64))
 
-        R_child, R_parent, p_child, p_parent = (
-            _block_mean(values, bodies, w, first, total)
-            for values, bodies in (
-                (take.R_world_body, i),
-                (take.R_world_body, j),
-                (take.p_world_body, i),
-                (take.p_world_body, j),
-            )
-        )
+        R_child, R_parent = _block_means(take.R_world_body, (i, j), w, first, total)
+        p_child, p_parent = _block_means(take.p_world_body, (i, j), w, first, total)
         d = p_parent - p_child
         self.place = 0.5 * (p_parent + p_child)
         self.R_child, self.R_parent = R_child, R_parent
@@ -507,23 +500,37 @@ def average_blocks(take: Take, solution: Solution) -> Blocks:
     return _averaged[solution]
 
 
-def _block_mean(values: Floats, bodies: Ints, weight: Floats, first: Ints, total: Floats) -> Floats:
-    """Weighted means of (n, m, ...) of J bodies over blocks that start at `first`; 0 where nothing has weight."""
-    of, J = values.shape[2:], len(bodies)
-    out = np.empty((len(first), J, *of))
-    stop = np.append(first[1:], len(values))
-    length = int((stop - first).max(initial=1))
-    step = np.arange(length)
-    for rows in blocks_of(len(first), length * values.itemsize * J * values[0, 0].size):
-        inside = step < (stop - first)[rows, None]
-        frames = np.where(inside, first[rows, None] + step, first[rows, None])
-        own = np.where(inside[..., None], weight[frames], 0.0)  # (b, length, J)
-        part = values[frames[..., None], bodies].reshape(*own.shape, -1)
-        if not (own > 0).all():
-            part = np.where(own[..., None] > 0, part, 0.0)
-        mean = np.matmul((own / total[rows, None]).transpose(0, 2, 1)[:, :, None], part.transpose(0, 2, 1, 3))
-        out[rows] = mean.reshape(-1, J, *of)
-    return out
+def _block_means(
+    values: Floats, sides: tuple[Ints, Ints], weight: Floats, first: Ints, total: Floats
+) -> tuple[Floats, ...]:
+    """Weighted means of (n, m, ...) of J bodies on either side over blocks that start at `first`; 0 where nothing has
+    weight.
+
+    Where all frames of a block count alike, as most do, that is the mean of the body, whichever joint it has.
+    """
+    stop, of = np.append(first[1:], len(values)), values.shape[2:]
+    plain = np.empty((len(first), *values.shape[1:]))
+    for some in blocks_of(len(first), int((stop - first).max(initial=1)) * values[:1].nbytes):
+        begin, end = int(first[some.start]), int(stop[some.stop - 1])
+        part, count = values[begin:end].reshape(end - begin, -1), (stop - first)[some]
+        plain[some] = average_runs(part, first[some] - begin, count).reshape(-1, *values.shape[1:])
+    least, most = (reach(weight, first, axis=0) for reach in (np.minimum.reduceat, np.maximum.reduceat))
+    block, joint = np.nonzero((least != most) | (least <= 0))
+    frames = first[block, None] + np.arange(int((stop - first).max(initial=1)))
+    inside = frames < stop[block, None]
+    frames = np.where(inside, frames, first[block, None])
+    share = np.where(inside, weight[frames, joint[:, None]], 0.0) / total[block, joint][:, None]
+    found = []
+    for bodies in sides:
+        means = plain[:, bodies]
+        for odd in blocks_of(len(block), frames[:1].size * values[0, :1].nbytes):
+            there = frames[odd], bodies[joint[odd]][:, None]
+            part = np.where((share[odd] > 0)[(..., *(None,) * len(of))], values[there], 0.0).reshape(
+                *share[odd].shape, -1
+            )
+            means[block[odd], joint[odd]] = (share[odd][:, None] @ part).reshape(-1, *of)
+        found.append(means)
+    return tuple(found)
 
 
 def _unit(values: Floats, known: Bools) -> Floats:

@@ -165,6 +165,24 @@ def correlated_square_sum(values: Floats) -> Floats:
     return np.asarray(np.maximum(own, own + 2 * near))
 
 
+def average_runs(values: Floats, start: Ints, count: Ints) -> Floats:
+    """(N, w) means of values (n, w) over runs of frames that follow each other, as products: many times faster than
+    `np.add.reduceat`.
+    """
+    size = int(count[0])
+    if size == 1 and (count == 1).all():
+        return values
+    if (count == size).all():
+        return np.asarray(np.matmul(np.full((1, size), 1 / size), values.reshape(len(count), size, -1))[:, 0])
+    out = np.empty((len(count), values.shape[1]))
+    border = np.flatnonzero(np.diff(count)) + 1
+    for a, b in zip([0, *border], [*border, len(count)], strict=True):  # stretches of runs that are equally long
+        part = values[start[a] : start[b - 1] + count[b - 1]]
+        size = int(count[a])
+        out[a:b] = np.matmul(np.full((1, size), 1 / size), part.reshape(b - a, size, -1))[:, 0]
+    return out
+
+
 def block_starts(segment: Ints, size: int) -> Ints:
     """First frames of blocks of `size` frames, none across segments (n,)."""
     return np.concatenate([np.arange(one.start, one.stop, size) for one in segment_slices(segment)])
