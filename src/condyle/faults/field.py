@@ -109,7 +109,7 @@ def find_bend(take: Take, solution: Solution, noise: Noise, still: int | None = 
         return None
     from .field_fit import measure_bend
 
-    bend = measure_bend(take, solution, still)
+    bend = measure_bend(take, solution, still, BEND_MIN_LOG_RATIO)
     if bend.gain < BEND_MIN_LOG_RATIO or bend.shared < SHARED_MIN_SHARE:
         return None
     cells = map_gaps(take, solution, noise)

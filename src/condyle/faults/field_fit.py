@@ -155,9 +155,9 @@ def measure_held_back(rows: Sequence[FieldRows], found: _Found) -> float:
     equations = []
     for part in rows:
         for a in np.flatnonzero((part.weight > 0).any(axis=0)).tolist():
-            Z, skin, X, y = joint_rows(part, a, found.basis, turn, (zero, zero))
+            table, _, own = joint_rows(part, a, found.basis, turn, (zero, zero))
             where = np.searchsorted(cuts, (0.5 * (part.p_child + part.p_parent)[:, a] - middle) @ way)
-            equations.append((np.concatenate([Z, skin], axis=1), X, y, np.repeat(where, 3)))
+            equations.append((table[:, :own], table[:, own:-1], table[:, -1], np.repeat(where, 3)))
     inside = _without(fit_scaling(places, found.basis), equations[0][1].shape[1])
     left, without = 0.0, 0.0
     for k in range(HELD_BACK_PARTS):
@@ -188,8 +188,11 @@ def _square_error(kept: Equations, held: Equations, x: Floats) -> float:
     return float(error @ error)
 
 
-def measure_bend(take: Take, solution: Solution, still: int | None = None) -> Bend:
-    """How much gaps follow the place in the room beyond what follows angles, by a coarse field."""
+def measure_bend(take: Take, solution: Solution, still: int | None = None, least: float = -np.inf) -> Bend:
+    """How much gaps follow the place in the room beyond what follows angles, by a coarse field.
+
+    least   gain below which it is not asked what the joints share
+    """
     part = FieldRows.of_joints(take, solution, still)
     places = choose_places([part])
     if not len(places):
@@ -199,16 +202,19 @@ def measure_bend(take: Take, solution: Solution, still: int | None = None) -> Be
     used = np.flatnonzero((part.weight > 0).any(axis=0)).tolist()
     joints = [_Normal.of(part, a, basis, 1 / basis.length, (zero, zero), own=False) for a in used]
     inside = _without(fit_scaling(places, basis), 6 * len(zero))
-    own = [(inside.T @ joint.M @ inside, inside.T @ joint.h, joint.square) for joint in joints]
-    M, h = np.sum([one[0] for one in own], axis=0), np.sum([one[1] for one in own], axis=0)
+    M, h = (
+        inside.T @ np.sum([one.M for one in joints], axis=0) @ inside,
+        inside.T @ np.sum([one.h for one in joints], 0),
+    )
     square = sum(joint.square for joint in joints)
     ratio, noise, gain, *_ = likeliest(M, h, square, sum(joint.count for joint in joints))
-    if ratio <= 0:
-        return Bend(0.0, 0.0, 0.0)
+    if ratio <= 0 or gain < least:
+        return Bend(gain, 0.0, float(np.sqrt(ratio * noise)))
     left = 0.0
-    for M_own, h_own, square_own in own:
+    for joint in joints:
+        M_own, h_own = inside.T @ joint.M @ inside, inside.T @ joint.h
         x = solve_normal(M - M_own, h - h_own, loading=1 / ratio)
-        left += square_own - 2 * float(x @ h_own) + float(x @ M_own @ x)
+        left += joint.square - 2 * float(x @ h_own) + float(x @ M_own @ x)
     return Bend(gain, 1 - left / square, float(np.sqrt(ratio * noise)))
 
 
@@ -316,9 +322,7 @@ class _Normal:
         cls, part: FieldRows, a: int, basis: Basis, turn: float, start: tuple[Floats, Floats], own: bool = True
     ) -> _Normal:
         """own   False: the joint's own unknowns are not asked for"""
-        Z, skin, X, y = joint_rows(part, a, basis, turn, start)
-        free, nuisance = Z.shape[1], Z.shape[1] + skin.shape[1]
-        table = np.concatenate([Z, skin, X, y[:, None]], axis=1)
+        table, free, nuisance = joint_rows(part, a, basis, turn, start)
         products = table.T @ table  # all that is needed of them, in one product of a matrix with itself
         solved = np.zeros((free, 1))
         if own:

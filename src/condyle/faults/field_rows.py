@@ -191,9 +191,9 @@ def extent(places: Floats) -> float:
 
 def joint_rows(
     part: FieldRows, a: int, basis: Basis, turn: float, start: tuple[Floats, Floats]
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Weighted rows of one joint: its unknowns (3b, F), its skin (3b, G), the field (3b, 6K), axis by axis its
-    displacement and its rotation, and what they explain.
+) -> tuple[Floats, int, int]:
+    """Weighted rows (3b, F + G + 6K + 1) of one joint: its F unknowns, its skin, the field, axis by axis its displacement
+    and its rotation, and what they explain; with F, and F + G.
     """
     one = replace(
         part,
@@ -205,22 +205,26 @@ def joint_rows(
     bent = bool(w.any() or psi.any())
     child, parent, gap = (values[:, 0] for values in one.straighten((basis, w, psi) if bent else None))
     at_child, at_parent = basis(one.p_child[:, 0]), basis(one.p_parent[:, 0])
-    b, K = at_child.shape
-    X = np.zeros((b, 3, 2, 3, K))
-    for x in range(3):
-        X[:, x, 0, x] = at_parent - at_child
-    np.multiply(turn * rotation.skew(child)[..., None], at_child[:, None, None], out=X[:, :, 1])
-    X[:, :, 1] -= turn * rotation.skew(parent)[..., None] * at_parent[:, None, None]
-    shapes = X.reshape(b, 3, 6 * K)
-    y, R_child, R_parent = -gap, one.R_child[:, 0], one.R_parent[:, 0]
+    R_child, R_parent = one.R_child[:, 0], one.R_parent[:, 0]
     if bent:
-        y = y + shapes @ np.concatenate([w.T.ravel(), psi.T.ravel() / turn])
         R_child = rotation.from_vector(-(at_child @ psi)) @ R_child
         R_parent = rotation.from_vector(-(at_parent @ psi)) @ R_parent
-    Z = np.concatenate([R_child, -R_parent], axis=2) @ part.free[a]
     root = np.sqrt(part.weight[:, a] / (part.variance[a] * part.stretch[a]))[:, None]
-    Z, S, F = ((m * root[..., None]).reshape(3 * b, m.shape[2]) for m in (Z, part.skin[a], shapes))
-    return Z, S, F, (y * root).ravel()
+    (b, K), free = at_child.shape, part.free[a].shape[1]
+    own = free + part.skin[a].shape[2]
+    table = np.zeros((b, 3, own + 6 * K + 1))
+    np.matmul(np.concatenate([R_child, -R_parent], axis=2) * root[..., None], part.free[a], out=table[..., :free])
+    np.multiply(part.skin[a], root[..., None], out=table[..., free:own])
+    field = table[..., own:-1].reshape(b, 3, 2, 3, K)
+    away = (at_parent - at_child) * root
+    turned = turn * (child[:, :, None] * (at_child * root)[:, None] - parent[:, :, None] * (at_parent * root)[:, None])
+    for x, y, z in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):  # the matrix of a product with a vector has two of it in a row
+        field[:, x, 0, x] = away
+        field[:, x, 1, z], field[:, x, 1, y] = turned[:, y], -turned[:, z]
+    table[..., -1] = -gap * root
+    if bent:
+        table[..., -1] += table[..., own:-1] @ np.concatenate([w.T.ravel(), psi.T.ravel() / turn])
+    return table.reshape(3 * b, -1), free, own
 
 
 def _skins(blocks: Blocks) -> Iterator[Floats]:
