@@ -255,8 +255,8 @@ class ResidualRows:
         return self.blocks.logdets(gap, self.both[:, tree], self.floor)[1]
 
     def gains(self, tree: list[int]) -> Floats:
-        """(J, C) change of the log-determinant when edge a gives way to pair b; blind to whether that is a tree. Those of
-        the tree asked for last are kept: what tells how sure it is asks again.
+        """(J, C) change of the log-determinant when edge a gives way to pair b; blind to whether that is a tree. Those
+        of the tree asked for last are kept: what tells how sure it is asks again.
         """
         if self._last is None or self._last[0] != tree:
             own, count = self._own

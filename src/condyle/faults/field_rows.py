@@ -192,8 +192,8 @@ def extent(places: Floats) -> float:
 def joint_rows(
     part: FieldRows, a: int, basis: Basis, turn: float, start: tuple[Floats, Floats]
 ) -> tuple[Floats, int, int]:
-    """Weighted rows (3b, F + G + 6K + 1) of one joint: its F unknowns, its skin, the field, axis by axis its displacement
-    and its rotation, and what they explain; with F, and F + G.
+    """Weighted rows (3b, F + G + 6K + 1) of one joint: its F unknowns, its skin, the field, axis by axis its
+    displacement and its rotation, and what they explain; with F, and F + G.
     """
     one = replace(
         part,
