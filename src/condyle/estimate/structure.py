@@ -19,7 +19,7 @@ from ..model.anatomy import count_between
 from ..model.take import Take
 from ..model.values import dataclass
 from ..pairs.digest import Digest
-from ..pairs.fits import PairFits, fit_pairs, gap_blocks, gaps
+from ..pairs.fits import PairFits, gap_blocks, gaps
 from ..pairs.noise import Noise
 from ..pairs.outliers import GROSS_SD, ROUNDING_M, drop_gross, estimate_bars, find_inliers
 from ..pairs.rows import RowTake, read_rows
@@ -191,7 +191,7 @@ def _read_trusted(
 ) -> tuple[RowTake, PairFits, Ints, list[int]]:
     """Rows without gross outliers, their candidates, the plain tree of these (J,), and which of them are `fixed`."""
     rows = read_rows(take, frames=paper)
-    fits = _candidates(rows.sums)
+    fits = _candidates(rows)
     held = [_row(fits.pairs, pair) for pair in fixed]
     edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
     for _ in range(0 if paper else 3):
@@ -199,7 +199,7 @@ def _read_trusted(
         if (fresh == rows.good).all():
             break
         rows = read_rows(take, fresh)
-        fits = _candidates(rows.sums)
+        fits = _candidates(rows)
         edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
     return rows, fits, edges, held
 
@@ -327,12 +327,12 @@ def _closes(take: Take, fits: PairFits, tree: Tree, pair: int) -> bool:
     return pair not in tree.edges and bool(is_between(side, i, j).any())
 
 
-def _candidates(sums: PairSums) -> PairFits:
+def _candidates(rows: RowTake) -> PairFits:
     """The fits of all pairs; those seen together too rarely to stand for an edge have NaN for residual.
 
     In a few frames anything fits.
     """
-    fits = fit_pairs(sums)
+    fits = rows.fits
     rare = fits.frames < RARE_PAIR_SHARE * median(fits.frames)
     return replace(fits, residual=np.where(rare, np.nan, fits.residual))
 

@@ -21,7 +21,9 @@ from ..maths.robust import median
 from ..maths.series import average_runs
 from ..maths.spool import POSE_BYTES, blocks_of, empty, seal
 from ..model.values import dataclass
+from .fits import PairFits, fit_pairs
 from .noise import DIFFERENCE_ORDER, NOISE_MAX_WINDOWS, Noise, sixth_differences
+from .sums import RowSums, sum_rows
 
 if TYPE_CHECKING:
     from ..model.take import Take
@@ -88,6 +90,26 @@ class Digest:
     def noise(self) -> Noise:
         """White noise of the sensors in a frame."""
         return Noise.from_differences(self.d6)
+
+    @cached_property
+    def stack(self) -> Floats:
+        """(3 N, 4 m) the rows as `stack_poses` has frames."""
+        return self.pose.reshape(3 * self.rows, -1)
+
+    @cached_property
+    def gram(self) -> Floats:
+        """(4 m, 4 m) products of its columns."""
+        return np.asarray(self.stack.T @ self.stack)
+
+    @cached_property
+    def sums(self) -> RowSums:
+        """Of all pairs of bodies: whatever asks for the joints of unknown pairs reads the same."""
+        return sum_rows(self.pose, self.seen, self.gram)
+
+    @cached_property
+    def fits(self) -> PairFits:
+        """Closed-form joints of all pairs of bodies."""
+        return fit_pairs(self.sums)
 
     def add(self, later: Digest) -> Digest:
         """The digest of both, where the frames of the later one follow. Windows, spikes and jumps that the cut divides

@@ -10,8 +10,9 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints
 from ..model.values import dataclass
 from .digest import Digest, digest_take
+from .fits import PairFits, fit_pairs
 from .noise import Noise
-from .sums import PairSums, keep_stack, sum_pairs, sum_row_pairs, sum_rows, whole_gram, whole_stack
+from .sums import PairSums, keep_stack, sum_pairs, sum_row_pairs
 
 if TYPE_CHECKING:
     from ..model.take import Take
@@ -42,10 +43,12 @@ class RowTake:
     @cached_property
     def sums(self) -> PairSums:
         """Of all pairs of bodies."""
-        if self.digest is None:
-            return sum_pairs(self.take)
-        gram = whole_gram(self.take, whole_stack(self.take))
-        return sum_rows(self.digest.pose, self.digest.seen, gram)
+        return sum_pairs(self.take) if self.digest is None else self.digest.sums
+
+    @cached_property
+    def fits(self) -> PairFits:
+        """Closed-form joints of all pairs of bodies."""
+        return fit_pairs(self.sums) if self.digest is None else self.digest.fits
 
     def sum_masked(self, good: Bools, pairs: Ints) -> PairSums:
         """Of pairs (P, 2), side by side, over rows (N, m) to trust."""
@@ -86,5 +89,5 @@ def read_rows(take: Take, good: Bools | None = None, frames: bool = False) -> Ro
     if frames or digest.every == 1:
         return RowTake(take, sound, take if whole else take.mask(~sound), digest.noise, None)
     rows = digest.as_take(take)
-    keep_stack(rows, digest.pose.reshape(3 * digest.rows, 4 * take.bodies))
+    keep_stack(rows, digest.stack, digest.gram)
     return RowTake(take, sound, rows, digest.noise, digest)

@@ -247,9 +247,9 @@ def forget_stacks() -> None:
     _grams.clear()
 
 
-def keep_stack(take: Take, X: Floats) -> None:
-    """Keeps a stacked matrix that there is already beside its take."""
-    _kept[take] = X
+def keep_stack(take: Take, X: Floats, gram: Floats) -> None:
+    """Keeps a stacked matrix and its products that there are already beside their take."""
+    _kept[take], _grams[take] = X, gram
 
 
 def whole_stack(take: Take) -> Floats:

@@ -6,6 +6,7 @@ velocity of the joint: no rotation centre looks like that, so the delay and the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..pairs.digest import digest_take
 from ..pairs.fits import PairFits, fit_pairs
 from ..pairs.noise import Noise, estimate_noise
 from ..pairs.outliers import ROUNDING_M
-from ..pairs.sums import sum_pairs
+from ..pairs.sums import PairSums, sum_pairs
 from .samples import Neighbours
 
 FIRST_LOOK_FRAMES = 1000  # rows of the first look, spread over the take; half as many where they are of several frames
@@ -111,16 +112,19 @@ def _look_at_rows(take: Take) -> _Delays | None:
     digest = digest_take(take)
     rows = digest.as_take(take)
     most = max(FIRST_LOOK_FRAMES // digest.every, FIRST_LOOK_FRAMES // 2)
-    return _look_at(rows, Neighbours.of(rows), most, digest.noise.of_rows(digest.every))
+    edges = _edges(rows.bodies, digest.sums, digest.fits, rows.names)
+    return _look_at(rows, Neighbours.of(rows), most, digest.noise.of_rows(digest.every), edges)
 
 
-def _look_at(take: Take, near: Neighbours, most: int, noise: Noise | None = None) -> _Delays | None:
+def _look_at(
+    take: Take, near: Neighbours, most: int, noise: Noise | None = None, edges: PairFits | None = None
+) -> _Delays | None:
     """What the joints tell of the delays as recorded; None where too few samples follow each other."""
     few = _spread(near, take.bodies, most)
     if len(few) < 10 * DELAY_BLOCKS:
         return None
     take = take.mask(spikes) if (spikes := _spikes(take)).any() else take
-    return _round(take, near, few, np.zeros(take.bodies), noise)
+    return _round(take, near, few, np.zeros(take.bodies), noise, edges)
 
 
 def _spread(near: Neighbours, bodies: int, most: int) -> Ints:
@@ -161,13 +165,19 @@ def _any_late(told: _Delays, errors: float) -> bool:
     return bool(((size > errors * told.error) & (size > DELAY_MIN_S)).any())
 
 
-def _round(take: Take, near: Neighbours, rows: Ints, shift: Floats, noise: Noise | None) -> _Delays | None:
-    """What the joints tell of the delays when each sensor is read `shift` (m,) [s] later."""
+def _round(
+    take: Take, near: Neighbours, rows: Ints, shift: Floats, noise: Noise | None, fits: PairFits | None = None
+) -> _Delays | None:
+    """What the joints tell of the delays when each sensor is read `shift` (m,) [s] later; fits: the joints of a forest
+    where they are known.
+    """
     at = near.nearest(rows, shift)
     velocity = near.velocity(take, at)
     rest = shift - (near.time[at] - near.time[rows, None])
     part = _report(take, rows, at, rest[..., None] * velocity)
-    fits = _edges(part)
+    if fits is None:
+        sums = sum_pairs(part)
+        fits = _edges(part.bodies, sums, fit_pairs(sums), part.names)
     if len(fits.pairs) < LATENCY_MIN_BODIES - 1:
         return None
     i, j = fits.pairs.T
@@ -235,12 +245,10 @@ def _report(take: Take, rows: Ints, at: Ints, further: Floats) -> Take:
     return Take(take.names, take.time[rows], R, p, take.segment[rows])
 
 
-def _edges(part: Take) -> PairFits:
-    """The joints of the lightest spanning forest of a take."""
-    sums = sum_pairs(part)
-    fits = fit_pairs(sums)
+def _edges(bodies: int, sums: PairSums, fits: PairFits, names: Sequence[str]) -> PairFits:
+    """The joints of the lightest spanning forest of bodies, from the sums and the joints of all pairs."""
     residual = np.where(fits.frames < 0.2 * median(fits.frames), np.nan, fits.residual)
-    return fit_pairs(sums, fits.pairs[spanning_tree(part.bodies, fits.pairs, residual, part.names)])
+    return fit_pairs(sums, fits.pairs[spanning_tree(bodies, fits.pairs, residual, names)])
 
 
 def _differences(part: Take, fits: PairFits, velocity: Floats, white: Floats) -> tuple[Floats, Floats]:

@@ -29,7 +29,8 @@ from ..model.values import dataclass
 from ..pairs.digest import digest_take
 from ..pairs.exchange import Exchange, fit_residual, sum_stretches
 from ..pairs.fits import fit_pairs, gaps, gaps_by_axis
-from ..pairs.sums import sum_pairs
+from ..pairs.rows import read_rows
+from ..pairs.sums import PairSums, sum_pairs
 from .flips import describe_left_flips
 from .tracks import Moves, find_crossings, find_moves, measure_nearness
 
@@ -86,9 +87,14 @@ def find_swaps(take: Take, known: Sequence[tuple[int, int]] = ()) -> list[Swap]:
     crossings = find_crossings(moves)
     spikes = np.zeros(take.seen.shape, dtype=bool)
     spikes[tuple(digest_take(take).spike.T)] = True
-    part, rows = take.thin(SUMMED_FRAMES)
-    part = part.mask(spikes[rows]) if spikes[rows].any() else part
-    residual, share = _best_joints(part)
+    rows = read_rows(take)
+    if rows.digest is not None and not crossings:  # mean poses tell as much of what is exchanged for long
+        share = _best_joints(rows.take, rows.sums, rows.fits.residual)[1]
+        if not _suspect_pairs(share):
+            return found
+    part, kept = take.thin(SUMMED_FRAMES)
+    part = part.mask(spikes[kept]) if spikes[kept].any() else part
+    residual, share = _best_joints(part, sum_pairs(part))
     if not crossings and not _suspect_pairs(share):
         return found
     first: tuple[Floats, Floats] | None = (residual, share)
@@ -207,7 +213,7 @@ def _best_exchange(
     joints   what `_best_joints` finds in this take, where that is known
     """
     part, rows = take.thin(SUMMED_FRAMES)
-    residual, share = joints or _best_joints(part)
+    residual, share = joints or _best_joints(part, sum_pairs(part))
     guessed = _suspect_pairs(share)
     pairs = {*crossings, *guessed} - tried
     if not pairs:
@@ -247,16 +253,18 @@ def _suspect_pairs(share: Floats) -> set[tuple[int, int]]:
     }
 
 
-def _best_joints(take: Take) -> tuple[Floats, Floats]:
+def _best_joints(take: Take, sums: PairSums, fitted: Floats | None = None) -> tuple[Floats, Floats]:
     """Residuals [m] of all pairs (m, m), and (k, m) the gap of each body's best joint in stretches of the take.
 
     Of every stretch the median counts, over the distance of the two sensors: spikes do not show, another body does.
+
+    fitted   (P,) [m] residuals of the pairs, where they are known
     """
     m = take.bodies
-    sums = sum_pairs(take)
     i, j = np.triu_indices(m, 1)
     residual = np.full((m, m), np.inf)
-    residual[i, j] = residual[j, i] = fit_residual(sums[i, j])
+    found = fit_residual(sums[i, j]) if fitted is None else np.where(np.isnan(fitted), np.inf, fitted)
+    residual[i, j] = residual[j, i] = found
     k, partner = np.arange(m), residual.argmin(axis=1)
     fits = fit_pairs(sums, np.stack([k, partner], axis=1))
     square = gaps_by_axis(take, *fits.joints) ** 2
