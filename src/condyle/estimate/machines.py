@@ -23,6 +23,9 @@ UNIVERSAL_MIN_TURN_RAD = np.radians(3.0)  # rms about the second axis, from whic
 UNIVERSAL_MAX_COSINE = 0.7  # of the angle between the two axes: nearer ones are one
 UNIVERSAL_ROUNDS = 40  # of finding one axis after the other, at most
 UNIVERSAL_SETTLED_SHARE = 1e-12  # of what is left, by which a round must lower it for another
+# Times its limit above which, lowered by less than the share in a round, a pair is not followed: in all the rounds that
+# would be a third.
+UNIVERSAL_HOPELESS_RATIO, UNIVERSAL_HOPELESS_SHARE = 2.0, 0.01
 SCREW_MIN_SHARE = 0.9  # of a hinge's square gap beyond the noise that a thread must explain
 SCREW_NOISE_RATIO = 4.0  # gap that is left over what noise explains, at most
 SLIDER_MIN_M = 0.005  # m rms along a rail
@@ -76,7 +79,7 @@ def fit_universal(take: Take, pairs: Ints, most: Floats | None = None) -> Univer
 def _alternate(C: Floats, limit: Floats) -> tuple[Floats, Floats, Floats]:
     """(P,) the least variance of u R v, for R with covariances C, that is found from three starts, and its u and v
     (P, 3): one after the other in turn, until they stay. Where the least of any entries of R is above the limit (P,),
-    that is told, and no axes are sought.
+    that is told, and no axes are sought; they are not followed to the end where they stay far above it.
     """
     P = len(C)
     bound = np.linalg.eigvalsh(C.reshape(P, 9, 9))[:, 0]
@@ -89,7 +92,9 @@ def _alternate(C: Floats, limit: Floats) -> tuple[Floats, Floats, Floats]:
         u[still] = np.linalg.eigh(np.einsum("pabcd,pb,pd->pac", own, start, start))[1][:, :, 0]
         value, vector = np.linalg.eigh(np.einsum("pabcd,pa,pc->pbd", own, u[still], u[still]))
         v[still], left[still] = vector[:, :, 0], value[:, 0]
-        settled = left[still] >= (1 - UNIVERSAL_SETTLED_SHARE) * before
+        hopeless = left[still] > UNIVERSAL_HOPELESS_RATIO * limit[pair[still]]
+        share = np.where(hopeless, UNIVERSAL_HOPELESS_SHARE, UNIVERSAL_SETTLED_SHARE)
+        settled = left[still] >= (1 - share) * before
         still, own = still[~settled], own[~settled]
         if not len(still):
             break

@@ -147,7 +147,7 @@ def solve_together(
     system = System(start.pairs, basis, row_factors(start, noise, held) if correct else np.ones(6 * J))
     inlier, base = weigh_seen(rows.seen), None
     fires, window = np.zeros(J, dtype=bool) if tukey is None else tukey, take.count_frames(LIVELY_S)
-    weight, G, H = inlier, *rows.sums(inlier)
+    weight: Floats | None = None
     for sweep in range(sweeps + 2):
         gap, joints = rows.gap(u), (start.pairs, *u.reshape(J, 2, 3).swapaxes(0, 1))
         if robust:
@@ -159,7 +159,7 @@ def solve_together(
         if relative is not None:
             base = _precision(noise.gap_shares(*joints), own, relative, start.pairs)
         fresh = inlier if base is None else over_frames(np.multiply, inlier, base)
-        if not np.array_equal(fresh, weight):
+        if weight is None or not np.array_equal(fresh, weight):
             weight, (G, H) = fresh, rows.sums(fresh)
         # The first sweeps are pair by pair, so that an outlier in one joint cannot leak into the others.
         alone = sweep <= 1 and bool(fires.any())
@@ -167,6 +167,7 @@ def solve_together(
         old, u = u, system.solve(G, H, S, u)
         if sweep >= 2 and np.abs(u - old).max(initial=0.0) < 1e-9 * np.abs(u).max(initial=1.0):
             break
+    assert weight is not None
     halves = u.reshape(J, 2, 3)
     white = noise.gap_covariance(start.pairs, halves[:, 0], halves[:, 1])
     C, _ = gap_covariance(rows.gap(u), inlier, white, start.pairs, shared, take.seconds)
