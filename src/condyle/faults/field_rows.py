@@ -63,7 +63,10 @@ class FieldRows:
     step: float
 
     @classmethod
-    def of_joints(cls, take: Take, solution: Solution, still: int | None = None) -> FieldRows:
+    def of_joints(
+        cls, take: Take, solution: Solution, still: int | None = None, most: int = MOST_BLOCKS
+    ) -> FieldRows:
+        """Those of a take's joints, in so many blocks at most."""
         hidden = np.zeros(len(solution.pairs), dtype=bool)
         if still is not None:
             hidden = (solution.pairs == still).any(axis=1)
@@ -73,8 +76,9 @@ class FieldRows:
             blocks = Blocks(rows, replace(read, weight=np.where(hidden, 0.0, read.weight)))
         else:
             blocks = average_blocks(take, solution)
-        skin = tuple(_skins(blocks))
-        return cls._of(blocks, solution.p_child_joint, solution.p_parent_joint, free, skin)
+        k = evenly(blocks.count, most)
+        skin = tuple(_skins(blocks, k))
+        return cls._of(blocks, solution.p_child_joint, solution.p_parent_joint, free, skin, k)
 
     @classmethod
     def of_rod(cls, take: Take, rod: Rod) -> FieldRows:
@@ -96,12 +100,15 @@ class FieldRows:
         none = np.zeros(J, dtype=bool)
         plain = Solution(pairs, c, zero, weight, np.zeros((6 * J,) * 2), np.eye(6 * J), np.eye(J), none)
         blocks = Blocks(take, plain)
-        return cls._of(blocks, c, zero, (eye[:, :3],) * J, (np.zeros((blocks.count, 3, 0)),) * J)
+        k = evenly(blocks.count, MOST_BLOCKS)
+        return cls._of(blocks, c, zero, (eye[:, :3],) * J, (np.zeros((len(k), 3, 0)),) * J, k)
 
     @classmethod
-    def _of(cls, blocks: Blocks, c: Floats, l: Floats, free: tuple[Floats, ...], skin: tuple[Floats, ...]) -> FieldRows:
+    def _of(
+        cls, blocks: Blocks, c: Floats, l: Floats, free: tuple[Floats, ...], skin: tuple[Floats, ...], k: Ints
+    ) -> FieldRows:
+        """Those of some of the blocks (b,), in which the skin is already."""
         apart = blocks.arm - blocks.gap.transpose(0, 2, 1)  # from child to parent, as reported
-        k = evenly(blocks.count, MOST_BLOCKS)
         made = cls(
             blocks.R_child[k],
             blocks.R_parent[k],
@@ -111,7 +118,7 @@ class FieldRows:
             c,
             l,
             free,
-            tuple(columns[k] for columns in skin),
+            skin,
             np.ones(len(c)),
             np.ones(len(c)),
             blocks.run[k],
@@ -227,13 +234,15 @@ def joint_rows(
     return table.reshape(3 * b, -1), free, own
 
 
-def _skins(blocks: Blocks) -> Iterator[Floats]:
-    """(b, 3, G) of each joint, displacements in its bodies' own axes: its angles, their squares, the next joints'."""
+def _skins(blocks: Blocks, k: Ints) -> Iterator[Floats]:
+    """(b, 3, G) of each joint in some blocks (b,), displacements in its bodies' own axes: its angles, their squares, the
+    next joints'.
+    """
     for part in blocks_of(len(blocks.pairs), 3 * 8 * blocks.count * sum(GROUP_COLUMNS[:LOCAL_GROUPS])):
         joints = np.arange(part.start, part.stop)
         for a, own in zip(joints.tolist(), blocks.features(joints, world=False), strict=True):
-            columns = np.concatenate([own, *pull_skin(blocks, a)], axis=1)
-            yield columns.reshape(blocks.count, 3, -1)
+            columns = (one.reshape(blocks.count, 3, -1)[k] for one in (own, *pull_skin(blocks, a)))
+            yield np.concatenate(list(columns), axis=2)
 
 
 def _own_directions(basis: Floats) -> Floats:
