@@ -11,11 +11,10 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import choose_root, orient
-from ..maths.spool import blocks
 from ..model.options import FitOptions, TreeScore
 from ..model.take import WORLD, Take
 from ..model.values import dataclass
-from ..pairs.digest import digest_take
+from ..pairs.digest import digest_take, measure_speeds
 from ..pairs.fits import PairFits, fit_pairs, gaps, orientation_bias, orientation_pulls, refine_pairs
 from ..pairs.noise import Noise, fit_place_noise
 from ..pairs.outliers import find_inliers
@@ -222,7 +221,7 @@ def _multiply_pulls(pulls: Floats, solution: Solution) -> Floats:
 
 def _roots(take: Take, structure: Structure, options: FitOptions) -> tuple[list[int], Ints]:
     """One root per tree of the forest, and the parent of every body."""
-    edges, speed, given = structure.edges, _mean_speed(take), find_asked_root(take, options)
+    edges, speed, given = structure.edges, measure_speeds(take), find_asked_root(take, options)
     roots = [
         given if given is not None and given in group else choose_root(group, edges, speed, take.names)
         for group in structure.figures
@@ -240,19 +239,6 @@ def find_asked_root(take: Take, options: FitOptions) -> int | None:
         return None
     children = {child for _, child in options.tree}
     return next((k for k, name in enumerate(take.names) if name not in children), None)
-
-
-def _mean_speed(take: Take) -> Floats:
-    way, spent = np.zeros((2, take.bodies))
-    for rows in blocks(take.p_world_body):
-        part = slice(rows.start, rows.stop + 1)  # with the first frame of the next block
-        inside = (np.diff(take.segment[part]) == 0)[:, None]
-        move = np.diff(take.p_world_body[part], axis=0)
-        length = np.sqrt(np.einsum("nmi,nmi->nm", move, move))
-        ok = inside & np.isfinite(length)
-        way += np.where(ok, length, 0.0).sum(axis=0)
-        spent += (ok * np.diff(take.time[part])[:, None]).sum(axis=0)
-    return np.asarray(way / np.maximum(spent, 1e-12))
 
 
 def _order(parent: Ints, roots: Sequence[int]) -> Ints:

@@ -63,9 +63,7 @@ class FieldRows:
     step: float
 
     @classmethod
-    def of_joints(
-        cls, take: Take, solution: Solution, still: int | None = None, most: int = MOST_BLOCKS
-    ) -> FieldRows:
+    def of_joints(cls, take: Take, solution: Solution, still: int | None = None, most: int = MOST_BLOCKS) -> FieldRows:
         """Those of a take's joints, in so many blocks at most."""
         hidden = np.zeros(len(solution.pairs), dtype=bool)
         if still is not None:
@@ -235,8 +233,8 @@ def joint_rows(
 
 
 def _skins(blocks: Blocks, k: Ints) -> Iterator[Floats]:
-    """(b, 3, G) of each joint in some blocks (b,), displacements in its bodies' own axes: its angles, their squares, the
-    next joints'.
+    """(b, 3, G) of each joint in some blocks (b,), displacements in its bodies' own axes: its angles, their squares,
+    the next joints'.
     """
     for part in blocks_of(len(blocks.pairs), 3 * 8 * blocks.count * sum(GROUP_COLUMNS[:LOCAL_GROUPS])):
         joints = np.arange(part.start, part.stop)

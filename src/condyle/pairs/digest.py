@@ -159,12 +159,13 @@ class Digest:
 
 @dataclass(frozen=True, eq=False)
 class _Read:
-    """What a digest has of the frames themselves, whichever of them are trusted: spikes and jumps, the first frames of
-    windows, their squares of sixth differences and places.
+    """What a digest has of the frames themselves, whichever of them are trusted: spikes and jumps, the speed [m/s] of
+    each body from frame to frame (m,), the first frames of windows, their squares of sixth differences and places.
     """
 
     spike: Ints
     jump: Ints
+    speed: Floats
     starts: Ints
     d6: Floats
     place: Floats
@@ -186,6 +187,15 @@ def forget_digests() -> None:
     _made.clear()
     _reads.clear()
     _row_takes.clear()
+
+
+def measure_speeds(take: Take) -> Floats:
+    """(m,) [m/s] mean speed of each body from frame to frame, noise and all."""
+    return _read(take).speed
+
+
+def _read(take: Take) -> _Read:
+    return _reads.get(take) or _reads.setdefault(take, _Read.of(take))
 
 
 def count_row_frames(take: Take) -> int:
@@ -210,7 +220,7 @@ def digest_take(take: Take, good: Bools | None = None, every: int | None = None)
         if trusted is good or (trusted is not None and good is not None and np.array_equal(trusted, good)):
             return made
     first, count = _cut_rows(take, every)
-    read = _reads.get(take) or _reads.setdefault(take, _Read.of(take))
+    read = _read(take)
     sound = take.seen if good is None else take.seen & good
     if len(read.spike):
         sound = sound.copy()
@@ -311,18 +321,27 @@ def _window_starts(take: Take) -> Ints:
     return np.asarray(starts[before[starts] == before[starts + DIFFERENCE_ORDER]])
 
 
-def _find_marks(take: Take) -> tuple[Ints, Ints]:
-    """(L, 2) spikes and (K, 2) jumps of tracks: frame and body, where a step is many times the usual one."""
+def _find_marks(take: Take) -> tuple[Ints, Ints, Floats]:
+    """(L, 2) spikes and (K, 2) jumps of tracks: frame and body, where a step is many times the usual one; and their
+    mean speed (m,) [m/s].
+    """
     n, m = take.frames, take.bodies
     none = np.empty((0, 2), np.int64)
-    if n < 3:
-        return none, none
-    p, square = take.p_world_body, np.full((n, m), np.nan)
+    if n < 2:
+        return none, none, np.zeros(m)
+    p, square, (way, spent) = take.p_world_body, np.full((n, m), np.nan), np.zeros((2, m))
     for rows in blocks_of(n - 1, 48 * m):
         move = p[rows.start + 1 : rows.stop + 1] - p[rows]
-        np.einsum("nmk,nmk->nm", move, move, out=square[rows.start + 1 : rows.stop + 1])
-    if take.segment[0] != take.segment[-1]:
-        square[1:][np.diff(take.segment) != 0] = np.nan
+        part, around = square[rows.start + 1 : rows.stop + 1], slice(rows.start, rows.stop + 1)
+        np.einsum("nmk,nmk->nm", move, move, out=part)
+        if take.segment[0] != take.segment[-1]:
+            part[np.diff(take.segment[around]) != 0] = np.nan
+        known = np.isfinite(part)
+        way += np.sqrt(part if known.all() else np.where(known, part, 0.0)).sum(axis=0)
+        spent += np.diff(take.time[around]) @ known
+    speed = way / np.maximum(spent, 1e-12)
+    if n < 3:
+        return none, none, speed
     usual = median(square[1 :: max(1, n // STEP_FRAMES)])
     with np.errstate(invalid="ignore"):
         far = square > JUMP_MIN_STEPS**2 * usual
@@ -336,4 +355,4 @@ def _find_marks(take: Take) -> tuple[Ints, Ints]:
     part = np.zeros((n, m), dtype=bool)  # steps to a spike and from it
     part[tuple(spike.T)] = part[tuple((spike + [1, 0]).T)] = True
     jump = np.stack([frame, body], axis=1)[~part[frame, body]]
-    return spike, jump
+    return spike, jump, speed

@@ -97,8 +97,11 @@ def fit_pairs(sums: PairSums, pairs: Ints | None = None, rank_ratio: float = RAN
 
 def _fit_rows(pairs: Ints, mean: RowSums, frames: Floats, rank_ratio: float) -> PairFits:
     """The same of mean rotations: with own products L L' on the diagonal, L'c and L'l solve the system of rotations."""
-    none = np.where(frames > 0, OWN_LOADING, 1.0)[:, None, None] * np.eye(3)
-    back = [np.linalg.inv(np.linalg.cholesky(own + none)) for own in (mean.own_child, mean.own_parent)]
+    none = np.where(frames > 0, OWN_LOADING, 1.0)
+    back = [
+        _root_of_inverse(own, none, bodies)
+        for own, bodies in zip((mean.own_child, mean.own_parent), pairs.T, strict=True)
+    ]
     U, s, Vt = np.linalg.svd(back[0] @ mean.M @ np.swapaxes(back[1], 1, 2))
     spread = np.where(frames[:, None] > 0, np.maximum(1 - s, 0.0), 0.0)
     b_child, b_parent = (
@@ -109,6 +112,19 @@ def _fit_rows(pairs: Ints, mean: RowSums, frames: Floats, rank_ratio: float) -> 
     residual = np.where(frames > 0, _residual(mean, c, l), np.nan)
     axes = (_orthonormal(np.swapaxes(L, 1, 2) @ one) for L, one in zip(back, (U, np.swapaxes(Vt, 1, 2)), strict=True))
     return PairFits(pairs, c, l, residual, frames, spread, *axes)
+
+
+def _root_of_inverse(own: Floats, loading: Floats, bodies: Ints) -> Floats:
+    """(P, 3, 3) inverse triangles of products (P, 3, 3) loaded by (P,): once for each of the bodies (P,) where they are
+    the same in all of its pairs.
+    """
+    which = np.arange(len(bodies))
+    if len(bodies) > 2 * int(bodies.max(initial=0)):
+        some = np.zeros(int(bodies.max()) + 1, dtype=np.int64)
+        some[bodies] = which
+        same = bool((own == own[some[bodies]]).all() and (loading == loading[some[bodies]]).all())
+        own, loading, which = (own[some], loading[some], bodies) if same else (own, loading, which)
+    return np.asarray(np.linalg.inv(np.linalg.cholesky(own + loading[:, None, None] * np.eye(3)))[which])
 
 
 def _orthonormal(columns: Floats) -> Floats:
