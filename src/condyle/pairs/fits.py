@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from ..model.take import Take
 
 DISTANCE_FRAMES = 500  # spread over a take, whose median distance is the usual one
-DENSE_MAX_BODIES = 64  # bodies up to which gaps come from one product of all poses with all joints
+# At 64 bodies a few at a time take 0.6 times as long.
+DENSE_MAX_BODIES = 32  # bodies up to which gaps come from one product of all poses with all joints
+DENSE_SUMS_MAX_BODIES = 64  # ... and products of gaps with poses
 BODIES_AT_A_TIME = 8  # of more, in one product: 26 ms for 500 bodies in 1,200 frames; with 4 or 16 of them 42
 OWN_LOADING = 1e-15  # of mean rotations' own products, which a body that spins through its rows leaves singular
 RANK_RATIO = 1e-6  # singular values below this share of the largest are rounding: the direction is not determined
@@ -318,7 +320,7 @@ def _gap_sums(take: Take, pairs: Ints, c: Floats, l: Floats) -> tuple[Floats, Fl
     i, j = pairs.T
     k = np.arange(len(i))
     b_child, b_parent, square = np.zeros((len(i), 3)), np.zeros((len(i), 3)), np.zeros(len(i))
-    if take.bodies > DENSE_MAX_BODIES:  # in the product of all bodies with all pairs nearly everything would be zero
+    if take.bodies > DENSE_SUMS_MAX_BODIES:  # in the product with all pairs nearly everything would be zero
         for rows in chunks(take):
             seen = take.seen[rows]
             both = seen[:, i] & seen[:, j]
