@@ -23,6 +23,8 @@ NEWTON_ROUNDS = 12  # at most; five are usual
 NEWTON_MAX_STEP = 2.0  # up, in the logarithm of a variance
 NEWTON_SETTLED = 1e-3  # change of the logarithms of the variances at which the rounds end
 EFFECT_MIN_RATIO = 1e-9  # of the noise's variance: what an effect that is not there is given
+OPEN_RATIO = 1e-9  # of the largest singular value, below which a direction of Newton's steps is open
+CLEAR_MAX_RATIO = 1e6  # largest entry of a matrix times that of its inverse, up to which none is
 PRICE_ROUNDS = 30  # at most; five are usual
 PRICE_SETTLED = 1e-9  # share of the limit that may be asked for beyond it
 LEAST_NOISE_M2 = 1e-200  # m^2: of gaps that are exactly 0
@@ -218,8 +220,23 @@ def _step_newton(at: Floats, step: Floats, slope: Floats) -> Floats:
     free = np.ones(at.shape, dtype=bool)
     free[:, :-1] = (at[:, :-1] > least + NEWTON_SETTLED) | (step[:, :-1] > 0)
     inner = np.where(free[:, :, None] & free[:, None, :], np.eye(at.shape[1]) - slope, 0.0)
-    newton = (np.linalg.pinv(inner, rcond=1e-9) @ np.where(free, step, 0.0)[..., None])[..., 0]
+    newton = _solve_open(inner, free, np.where(free, step, 0.0))
     return np.where(free & (newton * step > 0), np.minimum(newton, NEWTON_MAX_STEP), step)
+
+
+def _solve_open(A: Floats, free: Bools, right: Floats) -> Floats:
+    """(P, F) solutions of A (P, F, F) for sides (P, F), both 0 where not free (P, F); least where open."""
+    k = np.arange(A.shape[1])
+    whole = A.copy()
+    whole[:, k, k] += ~free
+    try:
+        back = np.linalg.inv(whole)
+    except np.linalg.LinAlgError:
+        back = np.full(A.shape, np.inf)
+    clear = np.abs(back).max(axis=(1, 2)) * np.abs(whole).max(axis=(1, 2)) < CLEAR_MAX_RATIO
+    if not clear.all():  # NaN is not
+        back = np.where(clear[:, None, None], back, np.linalg.pinv(A, rcond=OPEN_RATIO))
+    return np.asarray((back @ right[..., None])[..., 0])
 
 
 class _Sums:

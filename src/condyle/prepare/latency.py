@@ -259,15 +259,14 @@ def _differences(part: Take, fits: PairFits, velocity: Floats, white: Floats) ->
     """
     i, j = fits.pairs.T
     n, J = part.frames, len(i)
-    pose = np.concatenate([part.R_world_body.reshape(n, -1, 9), part.p_world_body], axis=2)
-    c, l = fits.p_child_joint, fits.p_parent_joint
-    gap = _point(pose[:, i], c) - _point(pose[:, j], l)
-    speed = 0.5 * (_point(velocity[:, i], c) + _point(velocity[:, j], l))
-    Z = np.empty((J, n, 3, 7))
-    Z[..., :3] = part.R_world_body[:, i].transpose(1, 0, 2, 3)
-    Z[..., 3:6] = -part.R_world_body[:, j].transpose(1, 0, 2, 3)
-    Z[..., 6] = speed.transpose(1, 0, 2)
-    e = gap.transpose(1, 0, 2)
+    R, p, turning = part.R_world_body, part.p_world_body, velocity[..., :9].reshape(n, -1, 3, 3)
+    Z, V = np.empty((J, n, 3, 7)), np.empty((J, n, 3, 6))
+    Z[..., :3], Z[..., 3:6] = R[:, i].transpose(1, 0, 2, 3), -R[:, j].transpose(1, 0, 2, 3)
+    V[..., :3], V[..., 3:] = turning[:, i].transpose(1, 0, 2, 3), turning[:, j].transpose(1, 0, 2, 3)
+    centre = np.concatenate([fits.p_child_joint, fits.p_parent_joint], axis=1)
+    e = np.einsum("jnxk,jk->jnx", Z[..., :6], centre) + (p[:, i] - p[:, j]).transpose(1, 0, 2)
+    moving = (velocity[:, i, 9:] + velocity[:, j, 9:]).transpose(1, 0, 2)
+    Z[..., 6] = 0.5 * (np.einsum("jnxk,jk->jnx", V, centre) + moving)
     known = np.asarray(np.isfinite(e).all(axis=2) & np.isfinite(Z[..., 6]).all(axis=2))
     if not known.all():
         Z[~known], e = 0.0, np.where(known[..., None], e, 0.0)
@@ -285,12 +284,6 @@ def _differences(part: Take, fits: PairFits, velocity: Floats, white: Floats) ->
             break
         weight = known * tukey_weight(x)
     return u[:, 6, 0], _errors(Z, rest, weight, gram, white)
-
-
-def _point(pose: Floats, local: Floats) -> Floats:
-    """(k, J, 3) world places, or their velocities, of local points (J, 3) on poses (k, J, 12) or their velocities."""
-    R = pose[..., :9].reshape(*pose.shape[:2], 3, 3)
-    return np.asarray(np.einsum("kjxy,jy->kjx", R, local) + pose[..., 9:])
 
 
 def _errors(Z: Floats, rest: Floats, weight: Floats, gram: Floats, white: Floats) -> Floats:
