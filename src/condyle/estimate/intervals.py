@@ -50,6 +50,7 @@ BEND_MIN_CHI2 = (
 # same for every axis. Takes of one person in different activities (FAILT01 of data/more) have the size along the axis
 # of most rotation and across it right at 0 to 0.5, simulated skin at 1; see docs/methods.md.
 ANGLE_POWER = 0.5
+OWN_MIN_SHARE = 1e-4  # of a column's square that others leave, from which on products tell it to ten digits
 CAM_EFFECT_RATIO = (
     2.0  # a gap that no skin makes, but the joint itself: effects that no gap shows over those that it shows
 )
@@ -543,6 +544,30 @@ def _chi2_of_bend(y: Floats, q: Floats, free: Ints, X: Floats) -> Floats:
     """(P,) twice the log likelihood that columns X (P, n, F) gain over `free` (P,) orthonormal ones q (P, n, K) in y
     (P, n) that is clear of these, as chi-squared.
     """
+    before = np.einsum("pn,pn->p", y, y)
+    columns, k = np.full(len(y), X.shape[2]), np.arange(X.shape[2])
+    across = np.swapaxes(q, 1, 2) @ X
+    gram = np.swapaxes(X, 1, 2) @ X
+    whole = gram[:, k, k]
+    gram -= np.swapaxes(across, 1, 2) @ across
+    if (gram[:, k, k] > OWN_MIN_SHARE * whole).all():  # then products of the columns tell as much as the cleared ones
+        size = np.sqrt(gram[:, k, k])
+        right = (np.swapaxes(X, 1, 2) @ y[..., None])[..., 0] / size
+        gram /= size[:, None] * size[..., None]
+        if is_well_conditioned(gram):
+            told = (right * np.linalg.solve(gram, right[..., None])[..., 0]).sum(axis=1)
+            return _chi2(before, told, y.shape[1] - free - 0.5 * (columns + 1))
+    return _chi2_of_poor_bend(y, q, free, X)
+
+
+def _chi2(before: Floats, told: Floats, rows: Floats) -> Floats:
+    """(P,) of squares before, what is told of them, and the rows that count."""
+    left = before - told
+    return np.where(left > 1e-200, rows * np.log(np.maximum(before, 1e-300) / np.maximum(left, 1e-300)), 0.0)
+
+
+def _chi2_of_poor_bend(y: Floats, q: Floats, free: Ints, X: Floats) -> Floats:
+    """The same where columns hardly differ from each other or from those of q."""
     X = clear_of(q, X)
     size = np.sqrt(np.einsum("pnf,pnf->pf", X, X))
     apart = size > INDEPENDENT_RATIO * size.max(axis=1, keepdims=True, initial=0.0)
@@ -556,8 +581,7 @@ def _chi2_of_bend(y: Floats, q: Floats, free: Ints, X: Floats) -> Floats:
     for a in np.flatnonzero(~good):
         wider, _, keep = factor_columns(X[a][:, apart[a]])
         told[a], columns[a] = float(np.square(wider.T @ y[a]).sum()), keep.sum()
-    rows, left = y.shape[1] - free - 0.5 * (columns + 1), before - told
-    return np.where(left > 1e-200, rows * np.log(np.maximum(before, 1e-300) / np.maximum(left, 1e-300)), 0.0)
+    return _chi2(before, told, y.shape[1] - free - 0.5 * (columns + 1))
 
 
 def long_run(left: Floats, step: float, run: Ints) -> float:
