@@ -24,7 +24,15 @@ from ..pairs.noise import Noise
 from ..pairs.outliers import GROSS_SD, ROUNDING_M, drop_gross, estimate_bars, find_inliers
 from ..pairs.rows import RowTake, read_rows
 from ..pairs.sums import PairSums
-from .kinds import LEVER_MIN_RATIO, RIGID_NOISE_RATIO, RIGID_RATIO, PairMotion, measure_motion, measure_world_motion
+from .kinds import (
+    LEVER_MIN_RATIO,
+    RIGID_NOISE_RATIO,
+    RIGID_RATIO,
+    PairMotion,
+    find_rigid,
+    measure_motion,
+    measure_world_motion,
+)
 from .machines import Slide, find_sliders
 from .tree import TRIAL_ROUNDS, ResidualRows, Tree, Trials, spanning_margins, swap_edges, try_rivals
 
@@ -165,6 +173,8 @@ def infer_structure(
         unaided = np.where(tree.runner_up >= 0, told[tree.runner_up] - told[tree.edges], 0.0)
         tree = replace(tree, margin=tree.margin / np.exp(unaided))
         tree = _prefer_hinges(rows.take, fits, motion, noise, tree, held)
+        rigid = find_rigid(fits, motion, noise, turn) & ~(between > 0)
+        tree = _prefer_rigid(take.bodies, fits, tree, held, rigid, handicap)
         sliders = find_sliders(take, fits, motion.spread, noise, turn)
         tree = _prefer_sliders(take.bodies, fits, motion, noise, tree, held, sliders)
     moved = _is_determined(motion, tree, fits, turn) and _moves_enough(motion, tree, fits, turn)
@@ -293,6 +303,22 @@ def _prefer_hinges(
             edges[max(repeats, key=lambda e: motion.spread[edges[e], 0])] = k
             changed = True
     return spanning_margins(take.bodies, fits, edges) if changed else tree
+
+
+def _prefer_rigid(bodies: int, fits: PairFits, tree: Tree, held: Sequence[int], rigid: Bools, handicap: Floats) -> Tree:
+    """The tree with pairs on one body (P,) in the place of the worst edge between them that turns.
+
+    What one sensor of a body is hinged to, the other is hinged to as well, about the same axis.
+    """
+    edges, changed = tree.edges.copy(), False
+    worse = np.log(np.maximum(fits.residual, 1e-300)) + handicap
+    for k in np.flatnonzero(rigid & ~np.isin(np.arange(len(rigid)), edges)):
+        path = np.flatnonzero(is_between(sides(bodies, fits.pairs[edges]), *fits.pairs[k]))
+        turning = [e for e in path if not rigid[edges[e]] and edges[e] not in held]
+        if turning:
+            edges[max(turning, key=lambda e: worse[edges[e]])] = k
+            changed = True
+    return spanning_margins(bodies, fits, edges) if changed else tree
 
 
 def _prefer_sliders(
