@@ -20,6 +20,7 @@ from ..model.take import Take
 from ..model.values import dataclass
 from ..pairs.digest import Digest
 from ..pairs.fits import PairFits, fit_pairs, gap_blocks, gaps
+from ..pairs.forest import RESOLVABLE_TURN_RAD
 from ..pairs.noise import Noise
 from ..pairs.outliers import GROSS_SD, ROUNDING_M, drop_gross, estimate_bars, find_inliers
 from ..pairs.rows import RowTake, read_rows
@@ -58,7 +59,6 @@ SWAY_TURN_RAD = np.radians(1.0)  # rms relative rotation that people have who st
 MOVED_TURN_RAD = np.radians(4.0)  # ... of the joint that moved most: at most 3 in still takes, 15 in functional trials
 SHARP_LEVER_RATIO = 50.0  # lever motion over residual from which less rotation tells as much
 FREE_MAX_LEVER_RATIO = 12.0  # lever motion over residual up to which a body at rest may be no partner at all
-RESOLVABLE_TURN_RAD = np.radians(0.25)  # rms relative rotation below which a take is still, whatever its noise
 SURE_LEVER_RATIO = 5.0  # lever motion over residual from which an edge is told even though another one ties with it
 THIN_MARGIN = 1.1  # margin below which an edge tells nothing
 APART_RESIDUAL_RATIO = 8.0  # residual over the median of the tree's: another figure or a loose thing
