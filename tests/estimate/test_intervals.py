@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import condyle
 from condyle.estimate.intervals import Uncertainty, _bound_by_parts, estimate_uncertainty, long_run
 from condyle.estimate.solve import Solution, solve_together
 from condyle.model.take import join
@@ -38,7 +39,8 @@ def test_white_noise_is_recognised_and_gives_the_narrow_covariance() -> None:
     assert sure is not None
     assert sure.white.all()
     ratio = np.sqrt(np.diagonal(sure.covariance) / np.diagonal(solution.covariance()))
-    assert ratio == pytest.approx(np.ones(len(ratio)), abs=0.25)
+    assert np.median(ratio) == pytest.approx(1.0, abs=0.25)
+    assert ratio.max() < 2  # of a joint whose noise goes with its angle by chance
 
 
 @pytest.mark.parametrize("what", [{"field_warp": 0.0125}, {"soft_tissue": 0.005}])
@@ -64,6 +66,16 @@ def test_joints_that_move_with_their_angle_are_told_from_white_noise_with_their_
     assert (sure.white == ~moves).all()
     told, there = (np.sqrt(np.mean(np.square(size[moves]))) for size in (sure.effect[:, 0], true))
     assert told == pytest.approx(there, rel=SIZE)
+
+
+def test_intervals_of_a_joint_that_moves_do_not_collapse_where_noise_nearly_hides_it() -> None:
+    held = []
+    for seed in (900, 901):
+        world = simulate(human(), seconds=12, seed=seed, disturbances=replace(WHITE, non_rotary=1.0))
+        true = world.truth.limbs
+        limbs = [limb for limb in condyle.fit(world.take, root="pelvis").skeleton.limbs if limb.body.endswith("thigh")]
+        held += [limb.low <= true[limb.body, limb.from_joint, limb.to_joint] <= limb.high for limb in limbs]
+    assert held == [True] * 4
 
 
 def test_where_all_else_is_exact_a_joint_that_moves_is_known_as_little_as_it_moves() -> None:
