@@ -49,6 +49,14 @@ def test_a_true_slip_moved_back_proves_itself() -> None:
     assert proof.after < 0.6 * proof.before
 
 
+@pytest.mark.parametrize("second", [2, 18])
+def test_a_small_slip_shows_in_the_short_stretch_on_either_side_of_it(second: int) -> None:
+    for seed in range(3):
+        take = take_of(seed)
+        repair = slip_of(take, 60 * second, 0.25 * SHIFT)
+        assert proof_of(slipped(take, repair), repair).kept
+
+
 def test_moving_a_sensor_that_did_not_slip_does_not() -> None:
     take = take_of()
     proof = proof_of(take, slip_of(take, 600))

@@ -8,13 +8,25 @@ import numpy as np
 import pytest
 
 from condyle.estimate.structure import Structure, infer_structure
+from condyle.estimate.support import measure_support
 from condyle.maths import rotation
 from condyle.maths.graph import choose_root, spanning_tree
 from condyle.model.take import Take
 from condyle.pairs.fits import fit_pairs, refine_pairs
 from condyle.pairs.sums import sum_pairs
 from condyle.prepare.dropouts import prepare
-from condyle.simulate import Disturbances, World, chain, human, linkage, prop, rod, simulate, together
+from condyle.simulate import (
+    Disturbances,
+    SimulatedFigure,
+    World,
+    chain,
+    human,
+    linkage,
+    prop,
+    rod,
+    simulate,
+    together,
+)
 from tests.oracle.worlds import common_point, four_bars, moved, noisy, resting, sliding, squat, take_of, wander
 
 POSITION_M, ORIENTATION_RAD = 0.003, np.radians(0.3)
@@ -281,6 +293,19 @@ def test_two_sensors_on_one_bone_are_joined() -> None:
         edges = edges_of(world.take, infer_structure(world.take))
         assert len(edges) == 3
         assert frozenset(("link1", "link2")) in edges
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_sensors_beside_a_hinge_are_on_one_body(seed: int) -> None:
+    # Both turn about its axis, exactly, so that motion alone would as well have two hinges and no pair.
+    places = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, -0.1], [0.0, 0.0, -0.15]])
+    axis = np.array([[np.nan] * 3, [np.nan] * 3, [0.0, 1.0, 0.0]])
+    figure = SimulatedFigure(("a1", "a2", "b"), np.array([-1, 0, 0]), places, ("ball", "rigid", "hinge"), axis)
+    take = simulate(figure, seconds=10, seed=seed).take
+    found = infer_structure(take)
+    assert frozenset(("a1", "a2")) in edges_of(take, found)
+    # Which of the two the hinge is at cannot be told.
+    assert all(one.support < 0.95 for one in measure_support(take, found).values())
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,16 @@ def test_nothing_is_told_from_a_take_that_does_not_move() -> None:
     assert recordings[0].convention == Convention("wxyz", unit="m")
 
 
+@pytest.mark.parametrize(("turn_deg", "tried"), [(0.1, False), (10.0, True)])
+def test_bodies_that_rest_tell_no_convention(turn_deg: float, tried: bool, rng: np.random.Generator) -> None:
+    # In a hundredth of a millimetre of drift any reading may fit best.
+    turn = np.radians(turn_deg) * np.sin(np.linspace(0, 9, 200))[:, None] * [1.0, 0.3, 0.2]
+    R = np.stack([np.tile(np.eye(3), (200, 1, 1)), rotation.from_vector(turn)], axis=1)
+    p = np.stack([np.zeros((200, 3)), R[:, 1] @ [0.1, 0.0, 0.05]], axis=1) + rng.normal(0, 1e-5, (200, 2, 3))
+    rests = Take(("base", "arm"), np.arange(200) / 100.0, R, p)
+    assert (diagnose([make_recording(rests)]) is not None) == tried
+
+
 def test_what_the_user_gave_is_doubted_but_never_changed(take: Take) -> None:
     spoilt = FAULTS["xyzw read as wxyz"](take)
     given = spoilt.under(spoilt.convention.but(given=True, rotation="wxyz"))

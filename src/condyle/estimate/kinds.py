@@ -122,6 +122,28 @@ def measure_world_motion(take: Take, noise: Noise, good: Bools | None = None) ->
     return np.where(few, 0.0, turn), np.where(few, 0.0, fits.residual)
 
 
+def find_rigid(fits: PairFits, motion: PairMotion, noise: Noise, world_turn: Floats) -> Bools:
+    """(P,) pairs on one body: both turn in the room, by world_turn (m,) [rad], and not against each other."""
+    i, j = fits.pairs.T
+    total = np.sqrt(motion.spread.sum(axis=1))
+    least = np.minimum(world_turn[i], world_turn[j])
+    loud = np.hypot(noise.orientation[i], noise.orientation[j])
+    well_above = RIGID_NOISE_RATIO * loud
+    one_axis = motion.turns & (motion.main > well_above) & (_off_axis_ratio(motion) < HINGE_RATIO) & ~motion.open[:, 1]
+    give = np.minimum(RIGID_RATIO * least, np.maximum(RIGID_GIVE_RAD, well_above))
+    still = ((total <= give) & ~one_axis) | ~motion.turns
+    blur = 3 * (noise.position[i] ** 2 + noise.position[j] ** 2) + 2 * (loud * motion.size) ** 2
+    still &= fits.residual <= np.maximum(
+        RIGID_RATIO * motion.size, 2 * np.sqrt(blur)
+    )  # a pair that slides is not rigid
+    return np.asarray(still & (least > 2 * loud) & (least > 0))
+
+
+def _off_axis_ratio(motion: PairMotion) -> Floats:
+    """(P,) [-] rotation off the main axis over that about it."""
+    return np.asarray(np.sqrt(motion.spread[:, 0] / np.maximum(motion.spread[:, 1], 1e-300)))
+
+
 def classify(
     fits: PairFits,
     motion: PairMotion,
@@ -133,24 +155,13 @@ def classify(
 
     known  {numbers of two bodies: kind} that is known from elsewhere, "ball" or "hinge"
     """
-    i, j = fits.pairs.T
-    ratio = np.sqrt(motion.spread[:, 0] / np.maximum(motion.spread[:, 1], 1e-300))
-    total = np.sqrt(motion.spread.sum(axis=1))
-    least = np.minimum(world_turn[i], world_turn[j])
-    loud = np.hypot(noise.orientation[i], noise.orientation[j])
-    well_above = RIGID_NOISE_RATIO * loud
-    one_axis = motion.turns & (motion.main > well_above) & (ratio < HINGE_RATIO) & ~motion.open[:, 1]
-    give = np.minimum(RIGID_RATIO * least, np.maximum(RIGID_GIVE_RAD, well_above))
-    still = ((total <= give) & ~one_axis) | ~motion.turns
-    blur = 3 * (noise.position[i] ** 2 + noise.position[j] ** 2) + 2 * (loud * motion.size) ** 2
-    still &= fits.residual <= np.maximum(
-        RIGID_RATIO * motion.size, 2 * np.sqrt(blur)
-    )  # a pair that slides is not rigid
+    ratio = _off_axis_ratio(motion)
+    rigid = find_rigid(fits, motion, noise, world_turn)
     kinds: list[Kind] = []
     points: list[Point] = []
     held = motion.open.copy()
     for k in range(len(fits.pairs)):
-        if still[k] and least[k] > 2 * loud[k] and least[k] > 0:
+        if rigid[k]:
             kind: Kind = "rigid"
         elif not motion.turns[k] or motion.open[k, 1]:
             kind = "undetermined"

@@ -134,13 +134,16 @@ def _worse_joint(after: Estimate, pairs: Ints, was: Floats, now: Floats) -> str:
 
 
 def _no_gain(before: Estimate, after: Estimate, pairs: Ints, old: Floats, new: Floats) -> str:
-    """The joints come apart less over the whole take and where poses were moved, in one of the two by more than chance:
-    a step in the middle is shared by both halves before, a short stretch hardly shows in the whole.
+    """The joints come apart less over the whole take and where poses were moved, or in the rest where that is shorter,
+    in one of the two by more than chance: a step in the middle is shared by both halves before, a short stretch on
+    either side of one hardly shows in the whole.
     """
     one, two = before.take, after.take
     moved = over_frames(lambda a, b: (a != b).any(axis=2), one.p_world_body, two.p_world_body)
     moved |= over_frames(lambda a, b: (a != b).any(axis=(2, 3)), one.R_world_body, two.R_world_body)
     there: Bools = np.asarray(moved[:, pairs].any(axis=2))
+    if 0.5 < there.mean() < 1:
+        there = ~there
     floor = (GAP_ROUNDING_SHARE * measure_distances(after.take, pairs)) ** 2
     sure, worse = False, False
     for rows in (np.ones_like(there), there):

@@ -20,11 +20,20 @@ from ..model.take import Take
 from ..model.values import dataclass
 from ..pairs.digest import Digest
 from ..pairs.fits import PairFits, gap_blocks, gaps
+from ..pairs.forest import RESOLVABLE_TURN_RAD
 from ..pairs.noise import Noise
 from ..pairs.outliers import GROSS_SD, ROUNDING_M, drop_gross, estimate_bars, find_inliers
 from ..pairs.rows import RowTake, read_rows
 from ..pairs.sums import PairSums
-from .kinds import LEVER_MIN_RATIO, RIGID_NOISE_RATIO, RIGID_RATIO, PairMotion, measure_motion, measure_world_motion
+from .kinds import (
+    LEVER_MIN_RATIO,
+    RIGID_NOISE_RATIO,
+    RIGID_RATIO,
+    PairMotion,
+    find_rigid,
+    measure_motion,
+    measure_world_motion,
+)
 from .machines import Slide, find_sliders
 from .tree import TRIAL_ROUNDS, ResidualRows, Tree, Trials, spanning_margins, swap_edges, try_rivals
 
@@ -50,7 +59,6 @@ SWAY_TURN_RAD = np.radians(1.0)  # rms relative rotation that people have who st
 MOVED_TURN_RAD = np.radians(4.0)  # ... of the joint that moved most: at most 3 in still takes, 15 in functional trials
 SHARP_LEVER_RATIO = 50.0  # lever motion over residual from which less rotation tells as much
 FREE_MAX_LEVER_RATIO = 12.0  # lever motion over residual up to which a body at rest may be no partner at all
-RESOLVABLE_TURN_RAD = np.radians(0.25)  # rms relative rotation below which a take is still, whatever its noise
 SURE_LEVER_RATIO = 5.0  # lever motion over residual from which an edge is told even though another one ties with it
 THIN_MARGIN = 1.1  # margin below which an edge tells nothing
 APART_RESIDUAL_RATIO = 8.0  # residual over the median of the tree's: another figure or a loose thing
@@ -165,6 +173,8 @@ def infer_structure(
         unaided = np.where(tree.runner_up >= 0, told[tree.runner_up] - told[tree.edges], 0.0)
         tree = replace(tree, margin=tree.margin / np.exp(unaided))
         tree = _prefer_hinges(rows.take, fits, motion, noise, tree, held)
+        rigid = find_rigid(fits, motion, noise, turn) & ~(between > 0)
+        tree = _prefer_rigid(take.bodies, fits, tree, held, rigid, handicap)
         sliders = find_sliders(take, fits, motion.spread, noise, turn)
         tree = _prefer_sliders(take.bodies, fits, motion, noise, tree, held, sliders)
     moved = _is_determined(motion, tree, fits, turn) and _moves_enough(motion, tree, fits, turn)
@@ -293,6 +303,22 @@ def _prefer_hinges(
             edges[max(repeats, key=lambda e: motion.spread[edges[e], 0])] = k
             changed = True
     return spanning_margins(take.bodies, fits, edges) if changed else tree
+
+
+def _prefer_rigid(bodies: int, fits: PairFits, tree: Tree, held: Sequence[int], rigid: Bools, handicap: Floats) -> Tree:
+    """The tree with pairs on one body (P,) in the place of the worst edge between them that turns.
+
+    What one sensor of a body is hinged to, the other is hinged to as well, about the same axis.
+    """
+    edges, changed = tree.edges.copy(), False
+    worse = np.log(np.maximum(fits.residual, 1e-300)) + handicap
+    for k in np.flatnonzero(rigid & ~np.isin(np.arange(len(rigid)), edges)):
+        path = np.flatnonzero(is_between(sides(bodies, fits.pairs[edges]), *fits.pairs[k]))
+        turning = [e for e in path if not rigid[edges[e]] and edges[e] not in held]
+        if turning:
+            edges[max(turning, key=lambda e: worse[edges[e]])] = k
+            changed = True
+    return spanning_margins(bodies, fits, edges) if changed else tree
 
 
 def _prefer_sliders(

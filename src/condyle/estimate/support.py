@@ -18,6 +18,7 @@ from ..maths.graph import sides
 from ..maths.robust import median, quantile
 from ..model.take import Take
 from ..pairs.fits import PairFits
+from .kinds import find_rigid
 from .structure import (
     COVARIANCE_MAX_BODIES,
     Structure,
@@ -132,11 +133,13 @@ def _add_trials(structure: Structure, edges: Ints, pairs: Ints, z: Floats) -> tu
 
 def _rule_out(structure: Structure, plain: Bools, pairs: Ints, z: Floats) -> Floats:
     """The same with inf for pairs that cannot stand in the place of a plain hinge: those that turn about more than one
-    axis, and those that are joints beside it, in the tree or closing a loop.
+    axis, and those that are joints beside it, in the tree or closing a loop. Two sensors on one body turn about none.
     """
     edges = structure.tree.edges
     beside = np.isin(pairs, np.concatenate([structure.loops, edges]))
-    return np.where(plain[edges][:, None] & (~plain[pairs] | beside), np.inf, z)
+    noise = structure.noise.of_rows(structure.rows.every)
+    several = ~plain & ~find_rigid(structure.fits, structure.motion, noise, structure.turn)
+    return np.where(plain[edges][:, None] & (several[pairs] | beside), np.inf, z)
 
 
 def _most_support(bodies: int, structure: Structure, plain: Bools) -> tuple[Floats, list[list[int]]]:

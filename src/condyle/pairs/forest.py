@@ -14,6 +14,7 @@ from .fits import fit_pairs, gaps
 from .sums import stack_sums, sum_pairs, sum_products, whole_stack
 
 EXACT_GAP_SHARE = 1e-5  # of the scene's size: gaps below it are rounding
+RESOLVABLE_TURN_RAD = np.radians(0.25)  # rms rotation below which a take is still, whatever its noise
 FAR_GAP_MEDIANS = 3.0  # usual gaps beyond which a frame is left out of a second fit
 
 

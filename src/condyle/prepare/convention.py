@@ -33,7 +33,7 @@ from ..model.recording import (
 from ..model.take import Take, join
 from ..model.values import dataclass
 from ..pairs.fits import PairFits, fit_pairs
-from ..pairs.forest import measure_forest, scene_size
+from ..pairs.forest import RESOLVABLE_TURN_RAD, measure_forest, scene_size
 from ..pairs.sums import sum_pairs
 from .flips import find_flips, find_opposite
 from .odd_sensors import OddSensor, axis_orders, find_odd_sensors
@@ -86,8 +86,8 @@ class Diagnosis:
 
 
 def diagnose(recordings: Sequence[Recording], *, thorough: bool = False) -> Diagnosis | None:
-    """Compares the convention in use with others; None where there are fewer than two bodies or thirty frames, or
-    where the numbers are no rotations in any.
+    """Compares the convention in use with others; None where there are fewer than two bodies or thirty frames, where
+    nothing turns, or where the numbers are no rotations in any.
 
     The search widens until one is clearly best: the rotations first, then every order of the positions' axes with the
     best of them, unless the order is said and every body turns about one axis, which tells no axes. `thorough` tries
@@ -100,6 +100,9 @@ def diagnose(recordings: Sequence[Recording], *, thorough: bool = False) -> Diag
     takes = {_key(base): _take(thin, base, metres)}
     first = takes[_key(base)]
     if first is None:  # no rotations in any reading: that is for the conversion to say
+        return None
+    turns = _turn_in_room(first)
+    if np.square(turns).sum(axis=2).mean(axis=0).max() < RESOLVABLE_TURN_RAD**2:  # small turns are so in any reading
         return None
     size = scene_size(first)
     misfit = measure_forest(first, size=size)
@@ -117,7 +120,7 @@ def diagnose(recordings: Sequence[Recording], *, thorough: bool = False) -> Diag
     widen(_rotations(base, thin, all_orders=False))
     if thorough or not _stands_out(used, found, OVERRULE_MIN_TIMES):
         widen(_rotations(base, thin, all_orders=True))
-    untold = "rotation" in base.stated | base.given and _turns_about_one_axis(first)
+    untold = "rotation" in base.stated | base.given and _is_about_one_axis(turns.reshape(-1, 3))
     if not untold and (thorough or not _stands_out(used, found, AHEAD_MIN_TIMES)):
         best = sorted(found, key=_by_gap)[:MOST_SHORTLISTED]
         for candidate in [*best, *(() if used in best else (used,))]:
@@ -282,10 +285,13 @@ def _reach(fits: PairFits, edges: Ints) -> Floats:
     return np.stack([np.linalg.norm(side, axis=1) for side in sides], axis=1)
 
 
-def _turns_about_one_axis(take: Take) -> bool:
-    """Whether all bodies turn about one axis of the room: then axes of positions cannot be told from each other."""
-    turns = rotation.to_vector(take.R_world_body @ rotation.mean(take.R_world_body).swapaxes(-1, -2))
-    turns = turns[np.isfinite(turns).all(axis=-1)]
+def _turn_in_room(take: Take) -> Floats:
+    """(n, m, 3) [rad] turns of all bodies in the room from their mean poses; 0 where they are not seen."""
+    return np.nan_to_num(rotation.to_vector(take.R_world_body @ rotation.mean(take.R_world_body).swapaxes(-1, -2)))
+
+
+def _is_about_one_axis(turns: Floats) -> bool:
+    """Whether turns (q, 3) are about one axis of the room: then axes of positions cannot be told from each other."""
     spread = np.sqrt(np.maximum(np.linalg.eigvalsh(turns.T @ turns), 0.0))
     return bool(spread[1] < ONE_AXIS_MAX_SHARE * spread[2])
 
