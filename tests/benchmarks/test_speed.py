@@ -48,8 +48,8 @@ def test_centres_are_no_worse_than_lstsq_near_and_far(world):
         assert ours <= theirs, row[0]
 
 
-def test_the_whole_fit_is_not_a_third_slower_against_lstsq_than_it_was():
+@pytest.mark.parametrize("take", speed.WHOLE_FITS, ids=lambda take: take[-1])
+def test_the_whole_fit_is_not_a_third_slower_against_lstsq_than_it_was(take):
     """CPU time in turn with the rival, least of some rounds: what else the machine does counts little."""
-    take = speed.WHOLE_FITS[0]
-    recorded = speed.recorded_ratio(*take)
-    assert max(speed.whole_fit(*take, SEED, rounds=2)[0] for _ in range(3)) > 2 / 3 * recorded
+    least = 2 / 3 * speed.recorded_ratio(*take)
+    assert any(speed.whole_fit(*take, SEED, rounds=2)[0] > least for _ in range(3))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.estimate.effects import _EffectProducts, _Sums, fit_effects
+from condyle.estimate.effects import OPEN_RATIO, _EffectProducts, _solve_open, _Sums, fit_effects
 from condyle.estimate.intervals import EFFECT_MIN_GAIN
 from condyle.simulate.device import colour_noise
 
@@ -139,3 +139,15 @@ def test_several_are_fitted_together_as_they_are_one_by_one(rng) -> None:
         one = fit_effects(y[k], Q[k], X[k], groups, fresh, limit[k])
         for name in ("variance", "free", "random", "gain"):
             np.testing.assert_allclose(getattr(both, name)[k], getattr(one, name), rtol=1e-6, atol=1e-9)
+
+
+def test_steps_are_solved_plainly_where_that_is_clear_and_are_least_where_they_are_open(
+    rng: np.random.Generator,
+) -> None:
+    A, right = rng.standard_normal((3, 4, 4)), rng.standard_normal((3, 4))
+    A[1, 3] = A[1, 2]  # open
+    free = np.ones((3, 4), dtype=bool)
+    free[2, 1] = False
+    A[2, 1] = A[2, :, 1] = right[2, 1] = 0.0
+    least = (np.linalg.pinv(A, rcond=OPEN_RATIO) @ right[..., None])[..., 0]
+    np.testing.assert_allclose(_solve_open(A, free, right), least, atol=1e-9)

@@ -49,6 +49,16 @@ def test_a_field_is_asked_for_where_it_is_and_shared_by_all_joints() -> None:
     assert 0.003 < bent.size < 0.05
 
 
+def test_where_a_part_of_the_blocks_rules_a_bend_out_the_others_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    measure = field_fit._measure_rows
+    monkeypatch.setattr(field_fit, "_measure_rows", lambda *given: read.append(1) or measure(*given))
+    straight, bent = world(), world(**FIELD)
+    assert measure_bend(straight.take, true_joints(straight), least=100.0).gain < 10
+    assert len(read) == 1
+    assert measure_bend(bent.take, true_joints(bent), least=100.0) == measure_bend(bent.take, true_joints(bent))
+
+
 def test_with_a_rod_the_field_itself_is_found() -> None:
     one = world(**FIELD)
     fit = fit_field(one.take, true_joints(one), carried(**FIELD))

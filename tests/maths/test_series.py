@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from condyle.maths.series import (
+    average_runs,
     block_medians,
     block_starts,
     correlated_square_sum,
@@ -20,6 +21,15 @@ from condyle.maths.series import (
 )
 
 EXACT = 1e-12  # s, and shares of a frame
+
+
+@pytest.mark.parametrize("count", [[4, 4, 4], [1, 1, 1], [3, 3, 5, 2]])
+def test_runs_are_averaged_whatever_their_lengths(count: list[int], rng: np.random.Generator) -> None:
+    values = rng.standard_normal((sum(count), 5))
+    values[1, 2] = np.nan
+    start = np.cumsum([0, *count[:-1]])
+    expected = [values[a : a + k].mean(axis=0) for a, k in zip(start, count, strict=True)]
+    np.testing.assert_allclose(average_runs(values, start, np.array(count)), expected, atol=EXACT)
 
 
 def test_the_last_known_frame_of_a_segment_is_held_and_before_it_the_first() -> None:

@@ -9,9 +9,9 @@ import pytest
 
 from condyle.maths import rotation, spool
 from condyle.model.take import Take, join
-from condyle.pairs.digest import ROW_MIN_COUNT, Digest, count_row_frames, forget_digests
+from condyle.pairs.digest import ROW_MIN_COUNT, Digest, count_row_frames, forget_digests, measure_speeds
 from condyle.pairs.digest import digest_take as digest_all
-from condyle.pairs.fits import gap_columns, gaps
+from condyle.pairs.fits import all_pairs, fit_pairs, gap_columns, gaps
 from condyle.pairs.noise import DIFFERENCE_ORDER, estimate_noise
 from condyle.simulate import Disturbances, human, linkage, simulate
 
@@ -205,3 +205,24 @@ def test_a_take_without_time_has_its_frames_for_rows(rng) -> None:
     assert digest.every == 1
     assert not len(digest.d6)
     np.testing.assert_allclose(digest.as_take(take).R_world_body, R, rtol=0, atol=0)
+
+
+def test_speeds_are_those_from_frame_to_frame_where_both_are_seen(rng) -> None:
+    take = person(seconds=1.0)
+    take = replace(take, segment=np.where(np.arange(take.frames) < 50, 0, 1)).mask(rng.random(take.seen.shape) < 0.1)
+    step = np.where(
+        np.diff(take.segment)[:, None] == 0, np.linalg.norm(np.diff(take.p_world_body, axis=0), axis=2), np.nan
+    )
+    spent = np.where(np.isfinite(step), np.diff(take.time)[:, None], 0.0).sum(axis=0)
+    np.testing.assert_allclose(measure_speeds(take), np.nansum(step, axis=0) / spent, rtol=1e-12)
+    assert measure_speeds(take.at(np.arange(1))).tolist() == [0.0] * take.bodies
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.3])
+def test_the_joints_of_all_pairs_are_those_of_each_pair_alone(missing) -> None:
+    digest = digest_take(person(missing=missing))
+    assert digest.fits is digest.fits, "made once"
+    for row, pair in list(enumerate(all_pairs(digest.seen.shape[1])))[::17]:
+        alone = fit_pairs(digest.sums, pair)
+        np.testing.assert_allclose(digest.fits.p_child_joint[row], alone.p_child_joint[0], atol=1e-12)
+        np.testing.assert_allclose(digest.fits.residual[row], alone.residual[0], atol=1e-12)

@@ -33,7 +33,10 @@ TRIED_TURNS = (0.4, 1.0, 2.5)  # rotation of the field over displacement / lengt
 FIELD_MIN_LOG_RATIO = 10.0  # log likelihood that a field must be worth; below it there is none
 AGREED_MIN_SHARE = 0.05  # of a joint's gaps that the field of the others must explain, where no rod vouches for it
 # Where there is no bend, a part of the blocks tells: of 120 of 270 the gain is 0.4 to 0.7 times that of all.
-LOOK_BLOCKS, LOOK_MIN_SHARE = 120, 0.1  # blocks looked at first, and share of the gain wanted below which that is all
+BEND_LOOK_BLOCKS, BEND_LOOK_MIN_SHARE = (
+    120,
+    0.1,
+)  # blocks looked at first, and share of the gain wanted below which that is all
 COARSE_LENGTH, COARSE = 1.2, (24, 0.02)  # length, most centres and what they may leave open, to see if there is a bend
 HELD_BACK_PARTS = 4  # of the room, each told by the field of the others
 HELD_BACK_MIN_SHARE = 0.4  # of their gaps: below it lengths got worse as often as better, on fields of five families
@@ -196,8 +199,8 @@ def measure_bend(take: Take, solution: Solution, still: int | None = None, least
     least   gain below which it is not asked what the joints share, and one that a part of the blocks rules out is not
             measured by all of them
     """
-    look = _measure_rows(FieldRows.of_joints(take, solution, still, LOOK_BLOCKS), np.inf) if least > 0 else None
-    if look is not None and look.gain < LOOK_MIN_SHARE * least:
+    look = _measure_rows(FieldRows.of_joints(take, solution, still, BEND_LOOK_BLOCKS), np.inf) if least > 0 else None
+    if look is not None and look.gain < BEND_LOOK_MIN_SHARE * least:
         return look
     return _measure_rows(FieldRows.of_joints(take, solution, still), least)
 
