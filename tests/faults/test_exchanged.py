@@ -8,8 +8,8 @@ from functools import cache
 import pytest
 
 from condyle.faults.belonging import compare_take, describe_later_take
-from condyle.faults.exchanged import Exchange, find_exchange
-from condyle.faults.files import find_moved, locate_places
+from condyle.faults.exchanged import ExchangedSensors, find_exchange
+from condyle.faults.files import locate_places
 from condyle.model.skeleton import Joint
 from condyle.model.take import Take
 from condyle.simulate import Disturbances, Mounts, World, human, simulate
@@ -38,8 +38,8 @@ def _exchange(take: Take, *pairs: tuple[str, str]) -> Take:
     return replace(take, names=tuple(twin.get(name, name) for name in take.names))
 
 
-def _find(take: Take) -> Exchange | None:
-    return find_exchange(_known(), take, [one.body for one in find_moved(_known(), locate_places(take, EDGES))])
+def _find(take: Take) -> ExchangedSensors | None:
+    return compare_take(_known(), take, locate_places(take, EDGES)).exchange
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_sensors_put_on_each_others_bodies_are_told_by_the_bodies_beside_them() 
     anew = _record(4, thighs).take
     assert _find(anew) is None  # they moved, each on its own body
     take = _exchange(anew, thighs)
-    assert _find(take) == Exchange((thighs,), anew=True)
+    assert _find(take) == ExchangedSensors((thighs,), anew=True)
     (told,) = describe_later_take(compare_take(_known(), take, locate_places(take, EDGES)))
     assert (told.code, set(told.bodies)) == ("sensors-exchanged", set(thighs))
     assert "calibrate anew" in told.text
@@ -70,4 +70,4 @@ def test_sensors_put_on_each_others_bodies_are_told_by_the_bodies_beside_them() 
 
 def test_sensors_where_they_were_are_not_exchanged() -> None:
     assert _find(_record(3).take) is None
-    assert find_exchange(_known()[:1], _record(3).take, ()) is None
+    assert find_exchange(_known()[:1], _record(3).take, (), lambda *_: True) is None

@@ -5,7 +5,7 @@ Every file is held against another by where its joints are on the sensors (`file
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Literal
@@ -25,7 +25,7 @@ from ..model.stage import Decision
 from ..model.take import Take
 from ..model.units import METRES
 from ..model.values import dataclass
-from .exchanged import Exchange, find_exchange
+from .exchanged import ExchangedSensors, Pairs, bound_gap, find_exchange, make_twins
 from .files import MovedSensor, describe_moved, find_moved, locate_places
 
 Relation = Literal["same", "moved", "exchanged", "remounted", "mirrored", "other unit", "other person", "unknown"]
@@ -50,7 +50,7 @@ class Comparison:
 
     relation: Relation
     moved: tuple[MovedSensor, ...] = ()
-    exchange: Exchange | None = None
+    exchange: ExchangedSensors | None = None
     ratio: float | None = None
 
     @property
@@ -89,8 +89,27 @@ def compare_take(known: Sequence[Joint], part: Take, now: Sequence[Joint]) -> Co
     if found.relation in ("mirrored", "other unit"):
         return found
     near = found.relation in NEAR
-    exchange = find_exchange(known, part, [one.body for one in found.moved] if near else ())
+    moved = {one.body for one in found.moved} if near else set()
+    exchange = find_exchange(known, part, moved, lambda *trial: _closes_anew(*trial, moved))
     return found if exchange is None else Comparison("exchanged", found.moved, exchange)
+
+
+def _closes_anew(joints: Sequence[Joint], part: Take, pairs: Pairs, moved: Collection[str]) -> bool:
+    """Whether the bodies beside two sensors have their joints where they had them once the two are exchanged alone."""
+    twin = make_twins(pairs)
+    touched = [one for one in joints if not {one.child, one.parent}.isdisjoint(twin)]
+    beside = {name for one in touched for name in (one.child, one.parent)} - set(twin)
+    if beside.isdisjoint(moved) or not set(twin) <= {name for one in touched for name in (one.child, one.parent)}:
+        return False
+    renamed = replace(part.select([*twin, *beside]), names=tuple(twin.get(name, name) for name in (*twin, *beside)))
+    now = locate_places(renamed, [(one.parent, one.child) for one in touched])
+    told = {name for one in now if one.covariance is not None for name in (one.child, one.parent)}
+    usual = {frozenset((one.child, one.parent)): bound_gap(one) for one in touched}
+    if len(now) < len(touched) or not {*twin, *beside} <= told:
+        return False
+    if any(one.residual > usual[frozenset((one.child, one.parent))] for one in now):
+        return False
+    return beside.isdisjoint(one.body for one in find_moved(touched, now))
 
 
 def find_unit_ratio(a: Lengths, b: Lengths) -> float | None:
@@ -226,7 +245,7 @@ def describe_later_take(found: Comparison) -> list[Finding]:
     return [Finding("remounted", "error", text, bodies, value=most, unit="m")]
 
 
-def _describe_exchange(exchange: Exchange, where: str) -> str:
+def _describe_exchange(exchange: ExchangedSensors, where: str) -> str:
     """Which sensors stand for each other against another recording."""
     named = ", ".join(f"{a} and {b}" for a, b in exchange.pairs)
     if exchange.anew:
@@ -234,7 +253,7 @@ def _describe_exchange(exchange: Exchange, where: str) -> str:
     return f"{named} are exchanged against what they were {where}"
 
 
-def _name_back(exchange: Exchange) -> str:
+def _name_back(exchange: ExchangedSensors) -> str:
     """How names are exchanged back."""
     renamed = ",".join(f"{a}={b},{b}={a}" for a, b in exchange.pairs)
     after = ", and calibrate anew, since they were put on anew" if exchange.anew else ""

@@ -7,8 +7,7 @@ anew as well, the bodies beside them tell it: their joints are where they were o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -21,8 +20,8 @@ from ..model.skeleton import Joint
 from ..model.take import Take
 from ..model.values import dataclass
 from ..pairs.fits import gaps
-from .files import MOVED_MIN_M, find_moved, locate_places
 
+EXCHANGED_MIN_M = 0.01  # m by which a joint comes apart at least: skin alone does as much (MOVED_MIN_M)
 EXCHANGED_FRAMES = 500  # of a take, in which known joints are tried
 EXCHANGED_MOST_TRIALS = 20  # pairs of sensors whose joints are located anew
 
@@ -30,7 +29,7 @@ Pairs = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Exchange:
+class ExchangedSensors:
     """Pairs of sensors that stand for each other.
 
     anew  whether they were put on anew besides, and do not just bear each other's names
@@ -44,17 +43,23 @@ class Exchange:
         return tuple(name for pair in self.pairs for name in pair)
 
 
-def find_exchange(before: Sequence[Joint], part: Take, moved: Collection[str]) -> Exchange | None:
+def find_exchange(
+    before: Sequence[Joint],
+    part: Take,
+    moved: Collection[str],
+    closes_anew: Callable[[Sequence[Joint], Take, Pairs], bool],
+) -> ExchangedSensors | None:
     """The sensors of a take that stand for each other against joints that are known; None where none do.
 
-    moved  the bodies whose sensors seem to sit elsewhere
+    moved        the bodies whose sensors seem to sit elsewhere
+    closes_anew  whether the joints beside two sensors are where they were once the two are exchanged
     """
     joints = [one for one in before if one.covariance is not None and {one.child, one.parent} <= set(part.names)]
     if len(joints) < 2:
         return None
     thin = part.at(evenly(part.frames, EXCHANGED_FRAMES))
     apart = _measure_apart(joints, thin, {})
-    bounds = np.array([_bound_gap(one) for one in joints])
+    bounds = np.array([bound_gap(one) for one in joints])
     suspects = set(moved) | {
         name
         for joint, size, bound in zip(joints, apart, bounds, strict=True)
@@ -63,16 +68,14 @@ def find_exchange(before: Sequence[Joint], part: Take, moved: Collection[str]) -
     }
     trials = _list_trials(part.names, joints, suspects)
     for pairs in trials:
-        twin = _make_twins(pairs)
+        twin = make_twins(pairs)
         touched = np.array([not {one.child, one.parent}.isdisjoint(twin) for one in joints])
         closed = _measure_apart(joints, thin, twin)
         wide = {name for k in np.flatnonzero(apart > bounds) for name in (joints[k].child, joints[k].parent)}
         if set(twin) <= wide and (closed[touched] <= bounds[touched]).all():
-            return Exchange(pairs, anew=False)
-    for pairs in [one for one in trials if len(one) == 1][:EXCHANGED_MOST_TRIALS]:
-        if _closes_anew(joints, part, pairs, moved):
-            return Exchange(pairs, anew=True)
-    return None
+            return ExchangedSensors(pairs, anew=False)
+    beside = [one for one in trials if len(one) == 1][:EXCHANGED_MOST_TRIALS]
+    return next((ExchangedSensors(pairs, anew=True) for pairs in beside if closes_anew(joints, part, pairs)), None)
 
 
 def _list_trials(names: Sequence[str], joints: Sequence[Joint], suspects: Collection[str]) -> list[Pairs]:
@@ -90,7 +93,8 @@ def _list_trials(names: Sequence[str], joints: Sequence[Joint], suspects: Collec
     return [*([tuple(twins)] if len(twins) > 1 else []), *((pair,) for pair in (*twins, *others))]
 
 
-def _make_twins(pairs: Pairs) -> dict[str, str]:
+def make_twins(pairs: Pairs) -> dict[str, str]:
+    """{body: the one that it is exchanged with}"""
     return {name: other for a, b in pairs for name, other in ((a, b), (b, a))}
 
 
@@ -104,24 +108,6 @@ def _measure_apart(joints: Sequence[Joint], take: Take, twin: Mapping[str, str])
     return gap_residual(gap, np.asarray(np.isfinite(gap).all(axis=-1), dtype=np.float64))
 
 
-def _bound_gap(joint: Joint) -> float:
+def bound_gap(joint: Joint) -> float:
     """[m] rms gap above which a joint comes apart by more than it did, and than skin moves."""
-    return max(LARGE_RESIDUAL_NOISE_RATIO * max(joint.residual, joint.explained or 0.0), MOVED_MIN_M)
-
-
-def _closes_anew(joints: Sequence[Joint], part: Take, pairs: Pairs, moved: Collection[str]) -> bool:
-    """Whether the bodies beside two sensors have their joints where they had them once the two are exchanged alone."""
-    twin = _make_twins(pairs)
-    touched = [one for one in joints if not {one.child, one.parent}.isdisjoint(twin)]
-    beside = {name for one in touched for name in (one.child, one.parent)} - set(twin)
-    if beside.isdisjoint(moved) or not set(twin) <= {name for one in touched for name in (one.child, one.parent)}:
-        return False
-    renamed = replace(part.select([*twin, *beside]), names=tuple(twin.get(name, name) for name in (*twin, *beside)))
-    now = locate_places(renamed, [(one.parent, one.child) for one in touched])
-    told = {name for one in now if one.covariance is not None for name in (one.child, one.parent)}
-    usual = {frozenset((one.child, one.parent)): _bound_gap(one) for one in touched}
-    if len(now) < len(touched) or not {*twin, *beside} <= told:
-        return False
-    if any(one.residual > usual[frozenset((one.child, one.parent))] for one in now):
-        return False
-    return beside.isdisjoint(one.body for one in find_moved(touched, now))
+    return max(LARGE_RESIDUAL_NOISE_RATIO * max(joint.residual, joint.explained or 0.0), EXCHANGED_MIN_M)
