@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePath
 from typing import Literal
 
@@ -90,7 +91,7 @@ def compare_take(known: Sequence[Joint], part: Take, now: Sequence[Joint]) -> Co
         return found
     near = found.relation in NEAR
     moved = {one.body for one in found.moved} if near else set()
-    exchange = find_exchange(known, part, moved, lambda *trial: _closes_anew(*trial, moved))
+    exchange = find_exchange(known, part, moved, partial(_closes_anew, moved=moved))
     return found if exchange is None else Comparison("exchanged", found.moved, exchange)
 
 
