@@ -175,7 +175,7 @@ def describe_bare(profile: Profile, bodies: Collection[str]) -> list[Finding]:
 
 def apply_profile(skeleton: Skeleton, profile: Profile) -> Skeleton:
     """The skeleton with what is known of the performer as a prior on its lengths; how much that mattered is told."""
-    check_figures([skeleton, profile])
+    check_figures([skeleton, profile], ", or solve with --profile, which takes the performer's tree")
     own, known = measure_lengths(skeleton), profile_lengths(profile)
     keys = [key for key in own.keys if key in known.keys]
     if not keys:
@@ -262,8 +262,8 @@ def is_mixed(skeleton: Skeleton) -> bool:
     return any(finding.code in MIXED_CODES for finding in skeleton.findings)
 
 
-def check_figures(sources: Sequence[Skeleton | Profile]) -> None:
-    """Raises where the figures have other bodies or other edges."""
+def check_figures(sources: Sequence[Skeleton | Profile], way_out: str = "") -> None:
+    """Raises where the figures have other bodies or other edges; with one more way out of the latter."""
     first = sources[0]
     for one in sources[1:]:
         other = sorted(set(first.bodies) ^ set(one.bodies))
@@ -274,4 +274,4 @@ def check_figures(sources: Sequence[Skeleton | Profile]) -> None:
         apart = sorted(edges[0] ^ edges[1])
         if apart:
             text = f"the figures have other trees: {' - '.join(apart[0])} is not joined in all of them; fit with --tree"
-            raise CondyleError(text, code="trees-differ")
+            raise CondyleError(text + way_out, code="trees-differ")
