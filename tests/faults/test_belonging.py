@@ -92,6 +92,10 @@ def test_a_take_in_another_unit_is_told_with_the_unit(factor: float, told: str, 
     assert finding.text.endswith(f"--unit {option}")
     (left,) = check_belonging(join([_file("a", FIRST), _file("b", later)]), FitOptions()).findings
     assert left.code == "other-unit"
+    alone = [
+        _joints(take.select(EDGES[0])) for take in (FIRST, replace(AGAIN, p_world_body=factor * AGAIN.p_world_body))
+    ]
+    assert compare_files(*alone).relation == "other unit"  # one joint has no length
     small = replace(ANEW, p_world_body=ANEW.p_world_body / 1000)
     assert "1/1000 of those" in describe_later_take(compare_files(_joints(FIRST), _joints(small)))[0].text
 

@@ -10,11 +10,12 @@ import pytest
 
 import condyle
 from condyle.errors import CondyleError
-from condyle.estimate.lengths import measure_lengths, profile_lengths
+from condyle.estimate.lengths import Lengths, measure_lengths, profile_lengths
 from condyle.model.profile import FileWindow, name_edge
 from condyle.model.skeleton import Skeleton
 from condyle.result.profile import (
     apply_profile,
+    build_profile,
     compare_lengths,
     cut_profile,
     describe_bare,
@@ -191,3 +192,12 @@ def test_of_a_performer_with_fewer_sensors_the_rest_is_known() -> None:
 def test_kinds_that_are_not_known_are_not_kept() -> None:
     kinds = {("a", "b"): "ball", ("b", "c"): "undetermined", ("c", "d"): "hinge", ("d", "e"): "rigid"}
     assert find_known_kinds(kinds) == (("a", "b", "ball"), ("c", "d", "hinge"))  # type: ignore[arg-type]
+
+
+def test_axes_that_meet_have_a_length_of_zero_and_not_below() -> None:
+    fit = fit_chain(1)
+    own = measure_lengths(fit)
+    met = Lengths(
+        own.keys, np.array([-1e-5, 0.3]), own.covariance
+    )  # the mean of lengths that are 0 within their errors
+    assert [one.length for one in build_profile([fit], kinds_of([fit]), met, 1, []).lengths] == [0.0, 0.3]

@@ -21,6 +21,7 @@ from ..findings import Finding, many, mm
 from ..maths.robust import median
 from ..model.anatomy import Segment, find_segments
 from ..model.options import FitOptions
+from ..model.profile import name_edge
 from ..model.skeleton import Joint
 from ..model.stage import Decision
 from ..model.take import Take
@@ -70,7 +71,7 @@ def compare_files(a: Sequence[Joint], b: Sequence[Joint]) -> Comparison:
         return Comparison("same")
     if len(moved) <= REMOUNTED_MIN_SHARE * len(bodies):
         return Comparison("moved", tuple(moved))
-    ratio = find_unit_ratio(measure_between(a), measure_between(b))
+    ratio = find_unit_ratio(a, b)
     if ratio is not None:
         return Comparison("other unit", tuple(moved), ratio=ratio)
     mirrored = mirror_names(b)
@@ -113,16 +114,28 @@ def _closes_anew(joints: Sequence[Joint], part: Take, pairs: Pairs, moved: Colle
     return beside.isdisjoint(one.body for one in find_moved(touched, now))
 
 
-def find_unit_ratio(a: Lengths, b: Lengths) -> float | None:
-    """How many times lengths are longer in b, where that is the ratio of two units of length; None where it is not."""
-    keys = [key for key in a.keys if key in b.keys and min(a.part([key]).value[0], b.part([key]).value[0]) > 0]
-    if not keys:
+def find_unit_ratio(a: Sequence[Joint], b: Sequence[Joint]) -> float | None:
+    """How many times lengths are longer in b, where that is the ratio of two units of length; None where it is not.
+
+    Where no length is in both, the ways from sensor to sensor by the joints tell it, as far as none was put on anew.
+    """
+    sizes: list[dict[tuple[object, ...], float]]
+    sizes = [dict(zip(one.keys, one.value.tolist(), strict=True)) for one in (measure_between(a), measure_between(b))]
+    if sizes[0].keys().isdisjoint(sizes[1]):
+        sizes = [{name_edge(one.child, one.parent): _reach(one) for one in joints} for joints in (a, b)]
+    ratios = [size / sizes[0][key] for key, size in sizes[1].items() if size > 0 and sizes[0].get(key, 0.0) > 0]
+    if not ratios:
         return None
-    ratio = float(np.exp(median(np.log(b.part(keys).value / a.part(keys).value))))
+    ratio = float(np.exp(median(np.log(ratios))))
     units = sorted({one / other for one in METRES.values() for other in METRES.values()})
     nearest = min(units, key=lambda unit: abs(np.log(ratio / unit)))
     alike = abs(np.log(ratio / nearest)) < np.log1p(OTHER_UNIT_MAX_SHARE)
     return nearest if alike and abs(np.log(ratio)) > np.log(OTHER_UNIT_MIN_RATIO) else None
+
+
+def _reach(joint: Joint) -> float:
+    """[m] from one sensor to the other by the joint."""
+    return float(np.linalg.norm(joint.p_child_joint) + np.linalg.norm(joint.p_parent_joint))
 
 
 def is_other_person(a: Lengths, b: Lengths) -> bool:

@@ -212,7 +212,8 @@ def play_known(
     R = choose_turns(take, turns)
     parted = measure_parting(skeleton, R, reference)
     now = [joint for one in files if one.belongs for joint in one.joints]
-    joints, freed = _free_joints(skeleton.joints, now, parted)
+    own = np.any([one.frames & one.belongs for one in files], axis=0)
+    joints, freed = _free_joints(skeleton.joints, now, np.where(own[evenly(take.frames, len(R))], parted, np.nan))
     figure = replace(skeleton, loops=skeleton.named_loops, joints=joints)
     figure, unseen = _free_unseen_joints(figure, take, turned, reference, turns)
     motion = fit_motion(figure, take, reference=reference, turns=turns).motion
@@ -244,8 +245,11 @@ def play_known(
 
 @dataclass(frozen=True, eq=False)
 class ComparedFile:
-    """One file of a later take against the calibration: the joints that it tells, and what is to be said of it."""
+    """One file of a later take against the calibration: which frames (n,) it has, the joints that it tells, and what is
+    to be said of it.
+    """
 
+    frames: Bools
     joints: Sequence[Joint]
     findings: Sequence[Finding]
 
@@ -261,7 +265,8 @@ def _compare_with_calibration(skeleton: Skeleton, take: Take) -> list[ComparedFi
     edges = [(one.parent, one.child) for one in skeleton.joints]
     found = []
     for number in numbers:
-        part = take if len(numbers) == 1 else take.at(np.flatnonzero(take.in_source(number)))
+        frames = np.ones(take.frames, bool) if len(numbers) == 1 else take.in_source(number)
+        part = take if len(numbers) == 1 else take.at(np.flatnonzero(frames))
         now = locate_places(part, edges)
         changed = describe_later_take(compare_take(before, part, now))
         if not any(one.severity == "error" for one in changed):  # what is wrong with all of it is said
@@ -270,7 +275,7 @@ def _compare_with_calibration(skeleton: Skeleton, take: Take) -> list[ComparedFi
             changed += [one for one in describe_apart(skeleton.joints, joints) if moved.isdisjoint(one.bodies)]
         if len(numbers) > 1:
             changed = list(_name(changed, name_source(take, number)))
-        found.append(ComparedFile(now, changed))
+        found.append(ComparedFile(frames, now, changed))
     return found
 
 

@@ -71,8 +71,10 @@ def build_profile(
         tuple(segments[body].side if body in segments else "" for body in figure.bodies),
         tuple(ProfileJoint(child, parent, kinds[name_edge(child, parent)]) for parent, child in edges),
         tuple(
-            ProfileLength(body, ends, float(value), max(float(value - Z95 * one), 0.0), float(value + Z95 * one), axes)
-            for (body, ends, axes), value, one in zip(lengths.keys, lengths.value, sd, strict=True)
+            ProfileLength(body, ends, value, max(value - Z95 * one, 0.0), value + Z95 * one, axes)
+            for (body, ends, axes), value, one in zip(
+                lengths.keys, np.maximum(lengths.value, 0.0).tolist(), sd.tolist(), strict=True
+            )
         ),
         tuple(tuple(map(float, row)) for row in 0.5 * (lengths.covariance + lengths.covariance.T)),
         mountings,
