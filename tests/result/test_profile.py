@@ -197,7 +197,5 @@ def test_kinds_that_are_not_known_are_not_kept() -> None:
 def test_axes_that_meet_have_a_length_of_zero_and_not_below() -> None:
     fit = fit_chain(1)
     own = measure_lengths(fit)
-    met = Lengths(
-        own.keys, np.array([-1e-5, 0.3]), own.covariance
-    )  # the mean of some that are 0 within errors
+    met = Lengths(own.keys, np.array([-1e-5, 0.3]), own.covariance)  # the mean of some that are 0 within errors
     assert [one.length for one in build_profile([fit], kinds_of([fit]), met, 1, []).lengths] == [0.0, 0.3]
