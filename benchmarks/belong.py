@@ -15,7 +15,7 @@ import numpy as np
 from condyle.faults.belonging import check_belonging
 from condyle.model.options import FitOptions
 from condyle.model.take import Take, join
-from condyle.simulate import MALE_LENGTHS, Mounts, human, random_mounts, simulate
+from condyle.simulate import MALE_LENGTHS, Mounts, SimulatedFigure, human, random_mounts, simulate
 from condyle.simulate.seeds import stream
 
 from .bound import noise
@@ -69,7 +69,7 @@ def record(case: FileSet, seed: int) -> tuple[Take, str]:
         elif k == odd and case.name.startswith("another"):
             size = 1 + np.sign(rng.normal()) * rng.uniform(PERSON_SD, 2 * PERSON_SD)
             own = {name: length * size * (1 + PERSON_SD / 2 * rng.normal()) for name, length in MALE_LENGTHS.items()}
-            figure = human(own)
+            figure = enlarge_trunk(human(own), size)
             worn = random_mounts(figure.parent, figure.p_parent_joint, rng)
         take = simulate(
             figure,
@@ -85,6 +85,13 @@ def record(case: FileSet, seed: int) -> tuple[Take, str]:
             take = replace(take, names=tuple(twins.get(name[:2], name[:2]) + name[2:] for name in take.names))
         parts.append(replace(take, sources=(f"file {k + 1}",)))
     return join(parts), body
+
+
+def enlarge_trunk(figure: SimulatedFigure, size: float) -> SimulatedFigure:
+    """The figure with its joints on pelvis and chest so many times farther apart, as its limbs are."""
+    on_trunk = np.isin(np.array(figure.names, dtype=object)[figure.parent], ("pelvis", "chest"))
+    places = np.where(on_trunk[:, None], size * figure.p_parent_joint, figure.p_parent_joint)
+    return replace(figure, p_parent_joint=places)
 
 
 def measure(case: FileSet, seeds: Sequence[int]) -> list[tuple[str, bool]]:

@@ -93,7 +93,7 @@ def _add(found: dict[str, Lengths], name: str, profile: Profile, truth: Truth) -
     true = {name_length(body, (a, up[a]), (b, up[b])): length for (body, a, b), length in truth.limbs.items()}
     into = found.setdefault(name, Lengths())
     for one in profile.lengths:
-        if one.body[2:] in PARTS:
+        if one.body[2:] in PARTS and not one.axes:
             into.error.append(one.length - true[one.key])
             into.width.append((one.high - one.low) / 2)
             into.held.append(one.low <= true[one.key] <= one.high)

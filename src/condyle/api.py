@@ -743,7 +743,7 @@ def solve_with(source: Recorded, calibration: Fit, options: FitOptions, reading:
     from .io.skeleton_file import to_json
     from .model.motion import reference_rotations
     from .motion.ik import add_turns
-    from .motion.known import falls_apart, join_matched, match_sensors, play_known
+    from .motion.known import Matched, falls_apart, join_matched, match_sensors, name_findings, play_known, split_files
     from .pipeline import PLAN_OF, prepare_take
 
     known = calibration.skeleton
@@ -757,13 +757,20 @@ def solve_with(source: Recorded, calibration: Fit, options: FitOptions, reading:
         # Delays show at joints of two sensors alone.
         if asked.fixes("latency") and "latency" not in asked.fix and falls_apart(known, take.seen):
             asked = replace(asked, no_fix=(*asked.no_fix, "latency"))
-        ready, _, findings = prepare_take(take, asked, PLAN_OF["default"])
-        if turns is not None and ready.frames < take.frames:  # rows that repeat whole were dropped
-            turns = turns[np.isin(take.segment + 1j * take.time, ready.segment + 1j * ready.time)]
+        files = []
+        for part in split_files(matched):  # each by itself: one of another person tells nothing of the others
+            ready, _, findings = prepare_take(part.take, asked, PLAN_OF["default"])
+            own = part.turns
+            if own is not None and ready.frames < part.take.frames:  # rows that repeat whole were dropped
+                when, kept = (one.segment + 1j * one.time for one in (part.take, ready))
+                own = own[np.isin(when, kept)]
+            files.append(Matched(ready.with_findings(findings), own))
+        joined = join_matched(name_findings(files))
+        ready = joined.take.with_findings((*take.findings, *joined.take.findings))
         reference = None
         if not isinstance(calibration.frames, _NoFrames):
             reference = reference_rotations(known, calibration.motion)
-        played = play_known(known, ready, findings, reference=reference, turns=turns)
+        played = play_known(known, ready, reference=reference, turns=joined.turns)
     fit_id = make_fit_id(digest.encode(), __version__.encode(), to_json(known), pack_options(options, reading))
     skeleton = replace(played.skeleton, fit_id=fit_id, take={**played.skeleton.take, "sha256": digest})
     frames = _InMemory(skeleton, played.take, played.gap, played.weight, played.motion)

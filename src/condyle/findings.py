@@ -93,6 +93,8 @@ CODES: dict[str, str] = {
     "orientation-only": "sensors that report no position; where they are follows from the known figure",
     "remounted": "the sensors sit elsewhere on the person than in the other files, or at the calibration",
     "mirrored-names": "left and right are exchanged in the names against the other files, or the calibration",
+    "sensors-exchanged": "two sensors stand for each other against the other files, or the calibration",
+    "other-unit": "all lengths differ from the other files', or the calibration's, by the ratio of two units",
     "sensor-moved-between-files": "a sensor sits elsewhere in one of several files, and is left out there",
     "files-not-compared": "the motion of a file does not tell whether its sensors sit where they do in the others",
     "lengths-shared": "limb lengths are those of several mountings together, and how much that changed",

@@ -5,12 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import condyle
 from condyle.errors import CondyleError
 from condyle.estimate.lengths import SHARED_WIDENING, Lengths, hold_lengths, measure_lengths, share_lengths
 from condyle.maths.robust import Z95
-from condyle.model.profile import name_length
+from condyle.model.profile import name_edge, name_length
+from condyle.model.skeleton import Skeleton
+from condyle.simulate import Disturbances, chain, simulate
 from tests.make.performers import fit_chain, mount_chain
 
+HINGED_NOISE = Disturbances(position_noise=0.002, orientation_noise=0.005)
 A, B = (name_length(body, ("x", body), (body, "y")) for body in ("a", "b"))
 
 
@@ -56,6 +60,33 @@ def test_a_skeleton_gives_its_lengths_with_their_intervals() -> None:
         assert limb.length is not None
         assert Z95 * sd == pytest.approx(limb.high - limb.length)
     assert np.linalg.eigvalsh(found.covariance)[0] > 0
+
+
+def _fit_hinged(seed: int) -> Skeleton:
+    figure = chain(("ball", "hinge", "ball"))
+    return condyle.fit(simulate(figure, "exercise", seconds=12, seed=seed, disturbances=HINGED_NOISE).take).skeleton
+
+
+def test_lengths_at_an_axis_are_measured_across_it_whatever_the_mounting() -> None:
+    hinge = name_edge("link1", "link2")
+    skeletons = [_fit_hinged(seed) for seed in range(4)]
+    for skeleton in skeletons:
+        found = measure_lengths(skeleton)
+        assert {axes for *_, axes in found.keys} == {(hinge,)}
+        assert (np.abs(found.value - 0.3) < 3 * found.sd).all()
+    points = [limb.length for skeleton in skeletons for limb in skeleton.limbs]  # end where the sensors happen to be
+    assert max(abs(float(length or 0) - 0.3) for length in points) > 0.002
+    own = measure_lengths(skeletons[0])
+    aim = Lengths(own.keys, own.value + [0.004, -0.003], 0.25 * own.covariance)
+    np.testing.assert_allclose(measure_lengths(hold_lengths(skeletons[0], aim)).value, aim.value, atol=2e-4)
+
+
+def test_a_length_between_centres_is_not_that_to_an_axis() -> None:
+    edges = ("x", "a"), ("a", "y")
+    centres, across = name_length("a", *edges), name_length("a", *edges, [("y", "a")])
+    parts = [_lengths([0.30], [0.001], (centres,)), _lengths([0.25], [0.001], (across,))]
+    found = share_lengths(parts).lengths
+    assert dict(zip(found.keys, found.value.tolist(), strict=True)) == pytest.approx({centres: 0.30, across: 0.25})
 
 
 def test_joints_move_until_the_limbs_have_the_lengths() -> None:

@@ -83,6 +83,23 @@ def test_a_figure_of_another_size_is_another_person() -> None:
     assert not is_other_person(small, small.part(()))
 
 
+@pytest.mark.parametrize(("factor", "told", "option"), [(1000, "1000 times", "mm"), (1 / 0.0254, "39.37 times", "in")])
+def test_a_take_in_another_unit_is_told_with_the_unit(factor: float, told: str, option: str) -> None:
+    later = replace(ANEW, p_world_body=factor * ANEW.p_world_body)
+    (finding,) = describe_later_take(compare_files(_joints(FIRST), _joints(later)))
+    assert (finding.code, finding.severity) == ("other-unit", "error")
+    assert f"all lengths are {told} those at the calibration" in finding.text
+    assert finding.text.endswith(f"--unit {option}")
+    (left,) = check_belonging(join([_file("a", FIRST), _file("b", later)]), FitOptions()).findings
+    assert left.code == "other-unit"
+    alone = [
+        _joints(take.select(EDGES[0])) for take in (FIRST, replace(AGAIN, p_world_body=factor * AGAIN.p_world_body))
+    ]
+    assert compare_files(*alone).relation == "other unit"  # one joint has no length
+    small = replace(ANEW, p_world_body=ANEW.p_world_body / 1000)
+    assert "1/1000 of those" in describe_later_take(compare_files(_joints(FIRST), _joints(small)))[0].text
+
+
 def test_files_of_one_mounting_are_left_alone() -> None:
     found = check_belonging(join([_file("a", FIRST), _file("b", AGAIN)]), FitOptions())
     assert (list(found.findings), found.take) == ([], None)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -57,3 +59,16 @@ def test_a_take_that_tells_nothing_has_no_places() -> None:
     untimed = Take.from_poses(take.p_world_body, R_world_body=take.R_world_body, names=take.names)
     assert locate_places(untimed, EDGES) == []
     assert locate_places(take.mask(np.ones((take.frames, take.bodies), bool)), EDGES) == []
+
+
+def test_a_sensor_that_moved_alone_parts_the_places_of_a_joint_that_is_known_poorly(
+    before: tuple[list[Joint], Mounts],
+) -> None:
+    common, own = 0.015, 0.002  # m: errors of the centre, which both places have alike, and of each place
+    V = common**2 * np.tile(np.eye(3), (2, 2)) + own**2 * np.eye(6)
+    was = replace(before[0][0], covariance=V)
+    shift = np.array([0.1, 0, 0])  # 22 squared standard errors of one place
+    both = replace(was, p_child_joint=was.p_child_joint + shift, p_parent_joint=was.p_parent_joint + shift)
+    assert find_moved([was], [both]) == []
+    one = replace(was, p_child_joint=was.p_child_joint + shift)
+    assert [moved.body for moved in find_moved([was], [one])] == [was.child]

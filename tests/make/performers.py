@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
+
+import numpy as np
 
 import condyle
 from condyle.model.skeleton import Skeleton
@@ -30,3 +33,14 @@ def mount_chain(seed: int, motion: int = 0, longer: float = 1.0) -> World:
 def fit_chain(seed: int, motion: int = 0, longer: float = 1.0) -> Skeleton:
     """The skeleton of such a take."""
     return condyle.fit(mount_chain(seed, motion, longer).take).skeleton
+
+
+def open_last(skeleton: Skeleton) -> Skeleton:
+    """The skeleton as of a take in which its last joint turned about one axis only, across its limb."""
+    *others, last = skeleton.joints
+    limb = next(one for one in skeleton.limbs if last.child in (one.from_joint, one.to_joint))
+    before = next(one for one in skeleton.joints if one.child == limb.body)
+    axis = np.cross(last.p_parent_joint - before.p_child_joint, [1.0, 0.0, 0.0])
+    axis /= np.linalg.norm(axis)
+    held = replace(last, kind="hinge", point="arbitrary", axis_child=axis, axis_parent=axis)
+    return replace(skeleton, joints=(*others, held))

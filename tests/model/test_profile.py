@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.model.profile import Profile, ProfileJoint, ProfileLength, name_edge, name_length
+from condyle.model.profile import Profile, ProfileJoint, ProfileLength, describe_ends, name_edge, name_length
 
 LENGTH = ProfileLength("b", (("a", "b"), ("b", "c")), 0.3, 0.29, 0.31)
 PROFILE = Profile(
@@ -30,7 +30,8 @@ def test_a_length_has_one_name_whichever_way_the_tree_runs() -> None:
 def test_a_profile_says_what_it_holds() -> None:
     assert str(PROFILE) == "3 segments, 1 length from 2 mountings, 2 fits"
     assert PROFILE.edges == (("a", "b"), ("b", "c"))
-    assert LENGTH.ends == "a to c"
+    assert describe_ends(LENGTH.key) == "a to c"
+    assert describe_ends(replace(LENGTH, axes=LENGTH.joints[1:]).key) == "a to c (axis)"
     np.testing.assert_array_equal(PROFILE.matrix, [[2.5e-5]])
 
 
@@ -48,6 +49,7 @@ def test_a_profile_says_what_it_holds() -> None:
         ({"lengths": (replace(LENGTH, low=0.5),)}, "outside its interval"),
         ({"lengths": (replace(LENGTH, length=float("nan")),)}, "outside its interval"),
         ({"lengths": (replace(LENGTH, body="a"),)}, "joint that its body does not have"),
+        ({"lengths": (replace(LENGTH, axes=(("a", "c"),)),)}, "axis at which it does not end"),
         ({"lengths": (replace(LENGTH, joints=((LENGTH.body, LENGTH.body), LENGTH.joints[1])),)}, "with itself"),
         ({"joints": PROFILE.joints[::-1]}, "no tree with parents before children"),
         ({"joints": PROFILE.joints * 2}, "no tree with parents before children"),

@@ -11,7 +11,7 @@ import condyle
 from condyle.errors import CondyleError
 from condyle.faults.files import turn_round
 from condyle.maths import rotation
-from condyle.model.take import BodyMarker, Take
+from condyle.model.take import BodyMarker, Take, join
 from condyle.motion.angles import find_joint_angles
 from condyle.motion.known import (
     Matched,
@@ -23,6 +23,7 @@ from condyle.motion.known import (
     play_known,
 )
 from condyle.simulate import Disturbances, SimulatedFigure, World, chain, human, simulate
+from tests.make.performers import mount_chain
 
 NOISE = Disturbances(position_noise=0.003, orientation_noise=0.009)
 NEAR_M = 0.006  # m, of a body whose sensor has 3 mm of noise
@@ -255,9 +256,22 @@ def test_names_that_are_exchanged_after_the_calibration_are_told() -> None:
     crossed = {"l_foot": "r_foot", "r_foot": "l_foot"}
     names = tuple(crossed.get(name, name) for name in later.names)
     right, wrong = (condyle.solve(take, figure) for take in (later, replace(later, names=names)))
-    assert "large-residual" not in {one.code for one in right.findings}
-    told = [one for one in wrong.findings if one.code == "large-residual"]
-    assert {"l_foot", "r_foot"} <= {body for one in told for body in one.bodies}
+    assert not {"large-residual", "sensors-exchanged"} & {one.code for one in right.findings}
+    (told,) = [one for one in wrong.findings if one.code in ("large-residual", "sensors-exchanged", "sensor-moved")]
+    assert (told.code, told.bodies) == ("sensors-exchanged", ("l_foot", "r_foot"))
+    assert "--rename l_foot=r_foot,r_foot=l_foot" in told.text
+
+
+def test_every_file_is_compared_with_the_calibration_by_itself() -> None:
+    figure = condyle.fit(mount_chain(1).take)
+    files = {"right.npz": mount_chain(1, 1).take, "anew.npz": mount_chain(2, 1).take}
+    parts = [replace(take, sources=(f"/day/{name}",)) for name, take in files.items()]
+    solved = condyle.solve(join(parts), figure)
+    told = [one for one in solved.findings if one.severity != "info"]
+    assert [(one.code, one.text.split(":")[0]) for one in told] == [("remounted", "anew.npz")]
+    alone = condyle.solve(parts[0], figure)
+    played = solved.take.in_source(0)
+    np.testing.assert_allclose(solved.motion.p_world_free[played], alone.motion.p_world_free, atol=1e-9)
 
 
 def test_angles_of_orientations_alone_are_those_that_were_played(performer: tuple[condyle.Fit, World]) -> None:

@@ -12,7 +12,7 @@ from condyle.errors import UsageError
 from condyle.io.format import ReadOptions
 from condyle.model.recording import Bodies, Markers, PlacedMarker, Recording
 from condyle.model.take import CarriedCentre, OwnSkeleton
-from condyle.prepare.cutting import choose_bodies, cut_time
+from condyle.prepare.cutting import choose_bodies, cut_time, find_named
 from condyle.prepare.read import recordings_in
 from condyle.simulate import chain, simulate
 
@@ -106,3 +106,12 @@ def test_every_file_is_cut_by_itself(tmp_path: Path) -> None:
     )
     assert [one.frames for one in parts] == [31, 31]
     assert all(one.bodies is not None and one.bodies.names == take.names[1:] for one in parts)
+
+
+def test_a_word_that_is_a_name_is_that_name_alone() -> None:
+    names = ("foot[1]", "foot1", "l_*", "l_hand")
+    assert find_named("foot[1]", names) == ["foot[1]"]
+    assert find_named("l_*", names) == ["l_*"]
+    assert find_named("foot*", names) == ["foot[1]", "foot1"]
+    with pytest.raises(UsageError, match=r"no body named 'l_\*'"):
+        choose_bodies(_recording(), rename={"l_*": "left"})  # one name for several

@@ -13,6 +13,7 @@ from condyle.estimate.lengths import measure_lengths
 from condyle.model.skeleton import Limb, Skeleton
 from condyle.model.take import Take
 from condyle.result.doubled import share_doubled
+from condyle.result.profile import make_profile
 from condyle.simulate import Disturbances, SimulatedFigure, chain, simulate
 
 NOISE = Disturbances(position_noise=0.002, orientation_noise=0.005)
@@ -51,6 +52,8 @@ def test_the_segment_keeps_its_length(doubled: tuple[Take, str, float], tmp_path
     assert set(told.bodies) == {body, SECOND}
     assert told.value == pytest.approx(limb.length)
     assert limb.length in measure_lengths(fit.skeleton).value
+    profile, _ = make_profile([fit.skeleton])
+    assert limb.length in [one.length for one in profile.lengths if one.body == limb.body]
     saved = fit.save(tmp_path / "fit", export="csv")
     assert _on_segment(condyle.load(saved.folder or "").skeleton, body) == [limb]
 

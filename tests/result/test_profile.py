@@ -10,11 +10,12 @@ import pytest
 
 import condyle
 from condyle.errors import CondyleError
-from condyle.estimate.lengths import measure_lengths, profile_lengths
-from condyle.model.profile import FileWindow
+from condyle.estimate.lengths import Lengths, measure_lengths, profile_lengths
+from condyle.model.profile import FileWindow, name_edge
 from condyle.model.skeleton import Skeleton
 from condyle.result.profile import (
     apply_profile,
+    build_profile,
     compare_lengths,
     cut_profile,
     describe_bare,
@@ -24,7 +25,7 @@ from condyle.result.profile import (
     make_profile,
 )
 from condyle.simulate import chain, simulate
-from tests.make.performers import fit_chain
+from tests.make.performers import fit_chain, open_last
 
 
 def _named(name: str, skeleton: Skeleton) -> Skeleton:
@@ -98,6 +99,20 @@ def test_a_profile_is_a_prior_that_says_how_much_it_mattered() -> None:
     assert "another-person" in {finding.code for finding in apply_profile(before, other).findings}
     with pytest.raises(CondyleError, match="no length with an interval"):
         apply_profile(replace(before, limbs=()), profile)
+
+
+def test_a_length_to_an_axis_is_not_held_to_one_between_centres() -> None:
+    profile, _ = make_profile([_named("b", fit_chain(2, longer=1.1))])
+    before = open_last(fit_chain(1))
+    after = apply_profile(before, profile)
+    (told,) = [finding for finding in after.findings if finding.code == "profile-used"]
+    body = before.joints[-1].parent
+    assert told.text.endswith(
+        f"On {body} a length ends at a joint's centre in one and at its axis in the other: it stays as it is"
+    )
+    both, findings = make_profile([_named("a", fit_chain(1)), _named("c", open_last(fit_chain(2, longer=1.1)))])
+    assert [one.axes for one in both.lengths if one.body == body] == [(), (name_edge(body, before.joints[-1].child),)]
+    assert body not in {name for finding in findings for name in finding.bodies}
 
 
 def test_a_recording_that_a_profile_was_made_of_counts_once() -> None:
@@ -177,3 +192,10 @@ def test_of_a_performer_with_fewer_sensors_the_rest_is_known() -> None:
 def test_kinds_that_are_not_known_are_not_kept() -> None:
     kinds = {("a", "b"): "ball", ("b", "c"): "undetermined", ("c", "d"): "hinge", ("d", "e"): "rigid"}
     assert find_known_kinds(kinds) == (("a", "b", "ball"), ("c", "d", "hinge"))  # type: ignore[arg-type]
+
+
+def test_axes_that_meet_have_a_length_of_zero_and_not_below() -> None:
+    fit = fit_chain(1)
+    own = measure_lengths(fit)
+    met = Lengths(own.keys, np.array([-1e-5, 0.3]), own.covariance)  # the mean of some that are 0 within errors
+    assert [one.length for one in build_profile([fit], kinds_of([fit]), met, 1, []).lengths] == [0.0, 0.3]

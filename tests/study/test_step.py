@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 import condyle
+from condyle.findings import Finding
 from condyle.io.folder import lock_folder
+from condyle.result.verdict import add_verdict
 from condyle.study import step as module
 from condyle.study.ledger import fail
 from condyle.study.step import describe_skeleton, run_step
+from tests.make.performers import fit_chain, open_last
 from tests.make.studies import QUICK, make_step, write_small_take
 
 
@@ -95,3 +98,10 @@ def test_a_step_that_was_not_done_has_a_record_too(tmp_path: Path) -> None:
     step = replace(make_step(tmp_path, tmp_path / "out"))
     record = fail(step, "why", code="worker-died", tries=2)
     assert (record.take, record.key, record.state, record.tries) == (step.name, step.key, "failed", 2)
+
+
+def test_a_later_take_is_not_advised_to_move_more() -> None:
+    weak = add_verdict(open_last(replace(fit_chain(1), findings=(Finding("sensor-moved", "warning", "it moved"),))))
+    assert describe_skeleton(weak).advice
+    later = replace(weak, take={**weak.take, "calibration": {"fit_id": "a", "sources": []}})
+    assert describe_skeleton(add_verdict(later)).advice == ()

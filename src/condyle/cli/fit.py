@@ -182,6 +182,8 @@ def describe_next(fit: Fit) -> str:
         return f"next: condyle coverage {folder} tells what to move"
     look = f"condyle view {folder} shows it"
     if verdict is not None and verdict.tone != "good":
+        if "calibration" in fit.skeleton.take:  # a later take: what it moves makes its figure no surer
+            return f"next: {look}"
         return f"next: {look}; condyle coverage {folder} tells what to move more"
     return f"next: {look}; condyle export {folder} --to bvh,glb writes it for other programs"
 

@@ -40,9 +40,11 @@ def run(args: argparse.Namespace) -> int:
 
 def print_profile(profile: Profile, findings: Sequence[Finding], without: Profile | None = None) -> None:
     """A performer in the terminal; beside the lengths those without priors on them, where there are such."""
+    from ..model.profile import describe_ends
+
     print_line(str(profile), style="bold")
     heads = ["length on", "between", "mm", "95 % interval"]
-    rows = [[one.body, one.ends, f"{1000 * one.length:.1f}", _interval(one)] for one in profile.lengths]
+    rows = [[one.body, describe_ends(one.key), f"{1000 * one.length:.1f}", _interval(one)] for one in profile.lengths]
     if without is not None:
         heads += ["without it", "95 % interval"]
         rows = [

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import CondyleError
 from ..maths.arrays import Floats
 from ..maths.robust import Z95
-from ..model.limbs import limb_geometry
+from ..model.limbs import SharedLength, limb_geometry, measure_shared
 from ..model.profile import LengthKey, Profile, name_length
 from ..model.skeleton import Joint, Limb, Placement, Skeleton
 from ..model.values import dataclass
@@ -45,24 +45,41 @@ class Lengths:
 
 
 def measure_lengths(skeleton: Skeleton) -> Lengths:
-    """The lengths of a skeleton that have an interval; those that share a joint are correlated."""
+    """The lengths of a skeleton that have an interval; those that share a joint are correlated.
+
+    A length that ends at an axis is measured across it: the point on it that is given depends on the sensors' places.
+    """
     joints = {joint.child: joint for joint in skeleton.joints}
     limbs = _find_known_limbs(skeleton)
     slopes = _slope(skeleton, limbs)
     V = _block_covariance(skeleton)
     own = slopes @ V @ slopes.T
     sd = np.array([max((limb.high - limb.length) / Z95, LENGTH_MIN_SD_M) for limb in limbs])  # type: ignore[operator]
+    sd = np.hypot(sd, np.sqrt(_open_variance(skeleton, limbs)))
     size = np.sqrt(np.maximum(np.diagonal(own), 1e-300))
     likeness = np.where(np.eye(len(limbs)) > 0, 1.0, own / np.outer(size, size))
     keys = tuple(_key(limb, joints) for limb in limbs)
-    return Lengths(keys, np.array([float(limb.length or 0) for limb in limbs]), likeness * np.outer(sd, sd))
+    told = np.array([float(limb.length or 0) for limb in limbs])
+    value = np.where([bool(axes) for *_, axes in keys], _lengths_now(skeleton, limbs), told)
+    return Lengths(keys, value, likeness * np.outer(sd, sd))
 
 
 def _find_known_limbs(skeleton: Skeleton) -> list[Limb]:
-    """Those between joints of the tree that have an interval."""
-    names = {joint.child for joint in skeleton.joints}
+    """Those between joints of the tree that have an interval, and can be measured whatever the mounting."""
+    joints = {joint.child: joint for joint in skeleton.joints}
     limbs = [limb for limb in skeleton.limbs if limb.length is not None and limb.high is not None]
-    return [limb for limb in limbs if {limb.from_joint, limb.to_joint} <= names]
+    limbs = [limb for limb in limbs if {limb.from_joint, limb.to_joint} <= set(joints)]
+    return [limb for limb in limbs if _is_of_several(limb, joints) or _measure(limb, joints) is not None]
+
+
+def _is_of_several(limb: Limb, joints: Mapping[str, Joint]) -> bool:
+    """Whether a limb is that of a segment with several sensors, between the centres of joints on different ones."""
+    ends = [joints[name] for name in (limb.from_joint, limb.to_joint)]
+    return limb.between == "joints" and any(limb.body not in (joint.child, joint.parent) for joint in ends)
+
+
+def _measure(limb: Limb, joints: Mapping[str, Joint]) -> SharedLength | None:
+    return measure_shared(joints[limb.from_joint], joints[limb.to_joint], limb.body)
 
 
 def measure_between(joints: Sequence[Joint]) -> Lengths:
@@ -72,13 +89,14 @@ def measure_between(joints: Sequence[Joint]) -> Lengths:
     limbs, bodies = [], dict.fromkeys(name for joint in known for name in (joint.child, joint.parent))
     for body in bodies:
         for one, other in combinations([joint for joint in known if body in (joint.child, joint.parent)], 2):
-            shape = limb_geometry(one, other, body)
+            shape = measure_shared(one, other, body)
             if shape is not None:
-                limbs.append(Limb(body, one.child, other.child, shape[0], None, None, shape[2]))
+                limbs.append(Limb(body, one.child, other.child, shape.value, None, None))
     slopes = _slope(figure, limbs)
     named = {joint.child: joint for joint in joints}
     value = np.array([float(limb.length or 0) for limb in limbs])
-    return Lengths(tuple(_key(limb, named) for limb in limbs), value, slopes @ _block_covariance(figure) @ slopes.T)
+    V = slopes @ _block_covariance(figure) @ slopes.T + np.diag(_open_variance(figure, limbs))
+    return Lengths(tuple(_key(limb, named) for limb in limbs), value, V)
 
 
 def profile_lengths(profile: Profile) -> Lengths:
@@ -205,8 +223,11 @@ def _place_sensors(skeleton: Skeleton) -> tuple[Placement, ...]:
 
 
 def _key(limb: Limb, joints: Mapping[str, Joint]) -> LengthKey:
-    one, other = joints[limb.from_joint], joints[limb.to_joint]
-    return name_length(limb.body, (one.child, one.parent), (other.child, other.parent))
+    ends = [joints[name] for name in (limb.from_joint, limb.to_joint)]
+    edges = [(joint.child, joint.parent) for joint in ends]
+    shape = _measure(limb, joints)
+    axes = () if shape is None else [edge for edge, is_axis in zip(edges, shape.axes, strict=True) if is_axis]
+    return name_length(limb.body, edges[0], edges[1], axes)
 
 
 def _block_covariance(skeleton: Skeleton) -> Floats:
@@ -222,20 +243,26 @@ def _block_covariance(skeleton: Skeleton) -> Floats:
 def _slope(skeleton: Skeleton, limbs: Sequence[Limb]) -> Floats:
     """(L, 6J) how lengths change with the joints."""
     number = {joint.child: k for k, joint in enumerate(skeleton.joints)}
+    joints = {joint.child: joint for joint in skeleton.joints}
     slopes = np.zeros((len(limbs), 6 * len(skeleton.joints)))
     for row, limb in zip(slopes, limbs, strict=True):
-        ends = [skeleton.joints[number[name]] for name in (limb.from_joint, limb.to_joint)]
-        shape = limb_geometry(ends[0], ends[1], limb.body)
-        for joint, sign in zip(ends, (1.0, -1.0), strict=True) if shape is not None else ():
-            first = 6 * number[joint.child] + (0 if joint.child == limb.body else 3)
-            row[first : first + 3] += sign * shape[1]  # type: ignore[index]
+        shape = _measure(limb, joints)
+        for name, sign in zip((limb.from_joint, limb.to_joint), (1.0, -1.0), strict=True) if shape is not None else ():
+            first = 6 * number[name] + (0 if name == limb.body else 3)
+            row[first : first + 3] += sign * shape.direction  # type: ignore[union-attr]
     return slopes
 
 
 def _lengths_now(skeleton: Skeleton, limbs: Sequence[Limb]) -> Floats:
     joints = {joint.child: joint for joint in skeleton.joints}
-    shapes = [limb_geometry(joints[limb.from_joint], joints[limb.to_joint], limb.body) for limb in limbs]
-    return np.array([limb.length if shape is None else shape[0] for limb, shape in zip(limbs, shapes, strict=True)])
+    shapes = [_measure(limb, joints) for limb in limbs]
+    return np.array([limb.length if shape is None else shape.value for limb, shape in zip(limbs, shapes, strict=True)])
+
+
+def _open_variance(skeleton: Skeleton, limbs: Sequence[Limb]) -> Floats:
+    """(L,) [m^2] see `SharedLength`"""
+    joints = {joint.child: joint for joint in skeleton.joints}
+    return np.array([0.0 if (shape := _measure(limb, joints)) is None else shape.variance for limb in limbs])
 
 
 def _move(skeleton: Skeleton, step: Floats) -> Skeleton:

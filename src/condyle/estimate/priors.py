@@ -48,12 +48,13 @@ def find_twins(
         return named.get(Segment(segment.part, {"l": "r", "r": "l", "": ""}[segment.side]))  # type: ignore[arg-type]
 
     found = []
-    for k, (body, (one, other)) in enumerate(keys):
-        turned = [turn(name) for name in (body, *one, *other)]
-        if None in turned:
+    for k, (body, (one, other), axes) in enumerate(keys):
+        twin = {name: turn(name) for name in (body, *one, *other)}
+        if None in twin.values():
             continue
-        names = [str(name) for name in turned]
-        mirrored = name_length(names[0], (names[1], names[2]), (names[3], names[4]))
+        other_side = {edge: (str(twin[edge[0]]), str(twin[edge[1]])) for edge in (one, other)}
+        ends = [other_side[edge] for edge in axes]
+        mirrored = name_length(str(twin[body]), other_side[one], other_side[other], ends)
         if mirrored in keys and k < keys.index(mirrored):
             found.append((k, keys.index(mirrored)))
     return found
@@ -69,15 +70,15 @@ def make_sides_alike(lengths: Lengths, twins: Sequence[tuple[int, int]]) -> Lear
 
 
 def find_shares(keys: Sequence[LengthKey], bodies: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[int, float]:
-    """{number of a length: its share of the stature} of the limbs that have one length."""
+    """{number of a length: its share of the stature} of the limbs between two joints, between centres if known."""
     segments = find_segments(bodies, edges)
     on: dict[str, list[int]] = {}
-    for k, (body, _) in enumerate(keys):
+    for k, (body, *_) in enumerate(keys):
         on.setdefault(body, []).append(k)
     return {
-        mine[0]: STATURE_SHARES[segments[body].part]
+        min(mine, key=lambda k: len(keys[k][2])): STATURE_SHARES[segments[body].part]
         for body, mine in on.items()
-        if len(mine) == 1 and body in segments and segments[body].part in STATURE_SHARES
+        if len({keys[k][1] for k in mine}) == 1 and body in segments and segments[body].part in STATURE_SHARES
     }
 
 

@@ -5,8 +5,9 @@ Every file is held against another by where its joints are on the sensors (`file
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePath
 from typing import Literal
 
@@ -17,29 +18,47 @@ from ..estimate.checks import check_asked
 from ..estimate.fitting import ROBUST, fit_tree
 from ..estimate.lengths import LENGTH_MIN_SD_M, Lengths, measure_between
 from ..findings import Finding, many, mm
+from ..maths.robust import median
 from ..model.anatomy import Segment, find_segments
 from ..model.options import FitOptions
+from ..model.profile import name_edge
 from ..model.skeleton import Joint
 from ..model.stage import Decision
 from ..model.take import Take
+from ..model.units import METRES
 from ..model.values import dataclass
+from .exchanged import ExchangedSensors, Pairs, bound_gap, find_exchange, make_twins
 from .files import MovedSensor, describe_moved, find_moved, locate_places
 
-Relation = Literal["same", "moved", "remounted", "mirrored", "other person", "unknown"]
+Relation = Literal["same", "moved", "exchanged", "remounted", "mirrored", "other unit", "other person", "unknown"]
 LEFT_OUT = -1  # in the place of the number of a source
-NEAR: tuple[Relation, ...] = ("same", "moved", "unknown")  # relations of files that become one calibration
+NEAR: tuple[Relation, ...] = ("same", "moved", "exchanged", "unknown")  # relations of files that become one calibration
 REMOUNTED_MIN_SHARE = 0.5  # of the sensors that are compared: so many moved between files as if all were put on anew
 MIRRORED_MAX_SHARE = 0.25  # of the sensors that are compared, that may have moved once left and right are exchanged
+OTHER_UNIT_MIN_RATIO = 2.0  # of lengths of one file over another's: no two people are so unlike
+OTHER_UNIT_MAX_SHARE = 0.25  # by which that ratio may differ from that of two units, for two people
 STATURE_SD, LIMB_SD = 0.05, 0.03  # of a length, by which people differ in size as a whole, and in a limb besides
 OTHER_PERSON_MIN_LOG_RATIO = 0.0  # log likelihood of two people over that of one
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """How one file stands to another: what they are, and the sensors that sit elsewhere."""
+    """How one file stands to another.
+
+    moved     the sensors that sit elsewhere
+    exchange  those that stand for each other
+    ratio     [-] of its lengths over the other's, where it is that of two units
+    """
 
     relation: Relation
     moved: tuple[MovedSensor, ...] = ()
+    exchange: ExchangedSensors | None = None
+    ratio: float | None = None
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """Those that it is about."""
+        return tuple(one.body for one in self.moved) if self.exchange is None else self.exchange.bodies
 
 
 def compare_files(a: Sequence[Joint], b: Sequence[Joint]) -> Comparison:
@@ -52,11 +71,71 @@ def compare_files(a: Sequence[Joint], b: Sequence[Joint]) -> Comparison:
         return Comparison("same")
     if len(moved) <= REMOUNTED_MIN_SHARE * len(bodies):
         return Comparison("moved", tuple(moved))
+    ratio = find_unit_ratio(a, b)
+    if ratio is not None:
+        return Comparison("other unit", tuple(moved), ratio=ratio)
     mirrored = mirror_names(b)
     if mirrored is not None and len(find_moved(a, mirrored)) <= MIRRORED_MAX_SHARE * len(_find_compared(a, mirrored)):
         return Comparison("mirrored", tuple(moved))
     other = is_other_person(measure_between(a), measure_between(b))
     return Comparison("other person" if other else "remounted", tuple(moved))
+
+
+def compare_take(known: Sequence[Joint], part: Take, now: Sequence[Joint]) -> Comparison:
+    """What a take is to joints that are known, by those that it tells; sensors that stand for each other are told.
+
+    known  joints with a covariance
+    now    see `locate_places`, of the take
+    """
+    found = compare_files(known, now)
+    if found.relation in ("mirrored", "other unit"):
+        return found
+    near = found.relation in NEAR
+    moved = {one.body for one in found.moved} if near else set()
+    exchange = find_exchange(known, part, moved, partial(_closes_anew, moved=moved))
+    return found if exchange is None else Comparison("exchanged", found.moved, exchange)
+
+
+def _closes_anew(joints: Sequence[Joint], part: Take, pairs: Pairs, moved: Collection[str]) -> bool:
+    """Whether the bodies beside two sensors have their joints where they had them once the two are exchanged alone."""
+    twin = make_twins(pairs)
+    touched = [one for one in joints if not {one.child, one.parent}.isdisjoint(twin)]
+    beside = {name for one in touched for name in (one.child, one.parent)} - set(twin)
+    if beside.isdisjoint(moved) or not set(twin) <= {name for one in touched for name in (one.child, one.parent)}:
+        return False
+    renamed = replace(part.select([*twin, *beside]), names=tuple(twin.get(name, name) for name in (*twin, *beside)))
+    now = locate_places(renamed, [(one.parent, one.child) for one in touched])
+    told = {name for one in now if one.covariance is not None for name in (one.child, one.parent)}
+    usual = {frozenset((one.child, one.parent)): bound_gap(one) for one in touched}
+    if len(now) < len(touched) or not {*twin, *beside} <= told:
+        return False
+    if any(one.residual > usual[frozenset((one.child, one.parent))] for one in now):
+        return False
+    return beside.isdisjoint(one.body for one in find_moved(touched, now))
+
+
+def find_unit_ratio(a: Sequence[Joint], b: Sequence[Joint]) -> float | None:
+    """How many times lengths are longer in b, where that is the ratio of two units of length; None where it is not.
+
+    Where no length is in both, the ways from sensor to sensor by the joints tell it, as far as none was put on anew.
+    """
+    sizes: list[dict[tuple[object, ...], float]]
+    sizes = [dict(zip(one.keys, one.value.tolist(), strict=True)) for one in (measure_between(a), measure_between(b))]
+    if sizes[0].keys().isdisjoint(sizes[1]):
+        sizes = [{name_edge(one.child, one.parent): _reach(one) for one in joints} for joints in (a, b)]
+    ratios = [size / sizes[0][key] for key, size in sizes[1].items() if size > 0 and sizes[0].get(key, 0.0) > 0]
+    if not ratios:
+        return None
+    ratio = float(np.exp(median(np.log(ratios))))
+    units = sorted({one / other for one in METRES.values() for other in METRES.values()})
+    nearest = min(units, key=lambda unit: abs(np.log(ratio / unit)))
+    alike = abs(np.log(ratio / nearest)) < np.log1p(OTHER_UNIT_MAX_SHARE)
+    return nearest if alike and abs(np.log(ratio)) > np.log(OTHER_UNIT_MIN_RATIO) else None
+
+
+def _reach(joint: Joint) -> float:
+    """[m] from one sensor to the other by the joint."""
+    return float(np.linalg.norm(joint.p_child_joint) + np.linalg.norm(joint.p_parent_joint))
 
 
 def is_other_person(a: Lengths, b: Lengths) -> bool:
@@ -110,18 +189,18 @@ def check_belonging(take: Take, options: FitOptions) -> Decision:
     against = [[compare_files(a, b) for b in places] for a in places]
     kept = _choose_group(against)
     reference = max(kept, key=lambda k: len([joint for joint in places[k] if joint.covariance is not None]))
-    others = {k: against[reference][k] for k in range(count) if k != reference}
+    known = [joint for joint in places[reference] if joint.covariance is not None]
+    others = {k: compare_take(known, parts[k], places[k]) for k in range(count) if k != reference}
     gone = [k for k, found in others.items() if found.relation not in NEAR]
     told = {k: found for k, found in others.items() if (k in gone if gone else found.relation != "same")}
-    findings = [
-        describe_relation(found, _name(take, numbers[k]), _name(take, numbers[reference])) for k, found in told.items()
-    ]
+    files = [name_source(take, number) for number in numbers]
+    findings = [describe_relation(found, files[k], files[reference]) for k, found in told.items()]
     if gone:
         return Decision(findings, _leave_out(take, [numbers[k] for k in gone]))
     hidden = np.zeros((take.frames, take.bodies), bool)
     for k, found in told.items():
         own = take.in_source(numbers[k])
-        hidden |= own[:, None] & np.isin(take.names, [one.body for one in found.moved])
+        hidden |= own[:, None] & np.isin(take.names, found.bodies)
     return Decision(findings, take.mask(hidden) if hidden.any() else None)
 
 
@@ -150,15 +229,22 @@ def _leave_out(take: Take, gone: Sequence[int]) -> Take:
     return replace(part, sources=tuple(take.sources[k] for k in kept if k < len(take.sources)), of_source=of_source)
 
 
-def _name(take: Take, number: int) -> str:
+def name_source(take: Take, number: int) -> str:
+    """The name of a file of a take, without its folders."""
     return PurePath(take.sources[number]).name if number < len(take.sources) else f"file {number + 1}"
 
 
 def describe_later_take(found: Comparison) -> list[Finding]:
     """What to say of a later take that does not belong to the calibration that it is played on, or not wholly."""
+    bodies = found.bodies
+    if found.exchange is not None:
+        text = f"{_describe_exchange(found.exchange, 'at the calibration')}; {_name_back(found.exchange)}"
+        return [Finding("sensors-exchanged", "error", text, bodies)]
     if found.relation in NEAR:
         return describe_moved(found.moved)
-    bodies = tuple(one.body for one in found.moved)
+    if found.relation == "other unit":
+        text = f"{_describe_unit(found)} at the calibration; {_name_unit(found)}"
+        return [Finding("other-unit", "error", text, value=found.ratio)]
     if found.relation == "mirrored":
         text = "left and right are exchanged in the names against the calibration; correct them, or give --rename"
         return [Finding("mirrored-names", "error", text, bodies)]
@@ -173,10 +259,46 @@ def describe_later_take(found: Comparison) -> list[Finding]:
     return [Finding("remounted", "error", text, bodies, value=most, unit="m")]
 
 
+def _describe_exchange(exchange: ExchangedSensors, where: str) -> str:
+    """Which sensors stand for each other against another recording."""
+    named = ", ".join(f"{a} and {b}" for a, b in exchange.pairs)
+    if exchange.anew:
+        return f"{named} sit on each other's bodies, and otherwise than {where}"
+    return f"{named} are exchanged against what they were {where}"
+
+
+def _name_back(exchange: ExchangedSensors) -> str:
+    """How names are exchanged back."""
+    renamed = ",".join(f"{a}={b},{b}={a}" for a, b in exchange.pairs)
+    after = ", and calibrate anew, since they were put on anew" if exchange.anew else ""
+    return f"correct the names, or give --rename {renamed}{after}"
+
+
+def _describe_unit(found: Comparison) -> str:
+    assert found.ratio is not None
+    times = f"{found.ratio:.4g} times" if found.ratio > 1 else f"1/{1 / found.ratio:.4g} of"
+    return f"all lengths are {times} those"
+
+
+def _name_unit(found: Comparison) -> str:
+    """The unit that the numbers of a take seem to be in."""
+    assert found.ratio is not None
+    unit = next((name for name, metres in METRES.items() if np.isclose(metres, 1 / found.ratio)), None)
+    return "give the unit of length with --unit" + ("" if unit is None else f" {unit}")
+
+
 def describe_relation(found: Comparison, file: str, other: str) -> Finding:
     """What to say of a file that does not belong to another, or not wholly."""
-    bodies = tuple(one.body for one in found.moved)
+    bodies = found.bodies
     most = max((one.distance for one in found.moved), default=0.0)
+    if found.exchange is not None:
+        text = (
+            f"{file}: {_describe_exchange(found.exchange, f'in {other}')}; they are left out there. Correct the names"
+        )
+        return Finding("sensors-exchanged", "warning", text, bodies)
+    if found.relation == "other unit":
+        text = f"{file}: {_describe_unit(found)} in {other}; it is left out. Bring both to one unit"
+        return Finding("other-unit", "error", text, value=found.ratio)
     if found.relation == "unknown":
         text = f"{file}: its motion does not tell whether its sensors sit where they do in {other}; move every joint"
         return Finding("files-not-compared", "info", text)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from ..errors import CondyleError
-from ..model.profile import Profile
+from ..model.profile import Profile, ProfileLength
 from . import values
 from .atomic import open_atomic
 from .folder import read_checked
@@ -17,6 +17,7 @@ from .folder import read_checked
 PROFILE = "profile.json"
 PROFILE_VERSION = 1
 PROFILE_FILE_MOST_BYTES = 2**25  # of a profile.json: 64 bodies with 500 lengths take 6 MB
+values.FORMS[ProfileLength] = values.JsonForm(later=("axes",))
 values.FORMS[Profile] = values.JsonForm(later=("recordings", "windows"))
 
 

@@ -19,6 +19,7 @@ ALARM_CODES = (
     "bent-field",
     "device-error",
     "sensor-moved",
+    "sensors-exchanged",
 )
 SUSPICION_CODE = "repair-not-kept"  # a slip that was found, tried, and did not prove itself yet
 TIMED_CODES = ("slip", "swap", SUSPICION_CODE)  # the same one again is told by its moment

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from ..io.format import ReadOptions, apply_options
 from ..io.log_records import Layout
 from ..maths.arrays import Ints
 from ..model.recording import Bodies, Markers, Recording, width_of
+from ..prepare.cutting import find_named
 from .source import Packet, Source
 
 FILE_OPTIONS = ("rate", "columns", "format", "start", "stop", "bodies")  # which say nothing of a stream of bodies
@@ -92,8 +92,10 @@ def apply_to_layout(layout: Layout, reading: ReadOptions) -> LayoutWithOptions:
     names = dict(reading.rename or {})
     if not (reading.only or reading.drop or names):
         return LayoutWithOptions(layout)
-    only, drop = tuple(reading.only), tuple(reading.drop)
-    kept = [b for b in range(m) if _is_any(layout.bodies[b], only or ("*",)) and not _is_any(layout.bodies[b], drop)]
+    only, drop = (
+        {name for one in words for name in find_named(one, layout.bodies)} for words in (reading.only, reading.drop)
+    )
+    kept = [b for b, name in enumerate(layout.bodies) if (name in only or not reading.only) and name not in drop]
     renamed = tuple(names.get(layout.bodies[b], layout.bodies[b]) for b in kept)
     twice = [name for b, name in enumerate(renamed) if name in renamed[:b]]
     if twice:
@@ -105,8 +107,8 @@ def apply_to_layout(layout: Layout, reading: ReadOptions) -> LayoutWithOptions:
 
 def find_missing(reading: ReadOptions, names: Sequence[str]) -> list[str]:
     """What only, drop and rename name and no body is called."""
-    words = (*reading.only, *reading.drop, *(reading.rename or {}))
-    return [one for one in words if not any(_is_any(name, [one]) for name in names)]
+    missing = [one for one in (*reading.only, *reading.drop) if not find_named(one, names)]
+    return [*missing, *(one for one in reading.rename or {} if one not in names)]
 
 
 def leave_missing(reading: ReadOptions, names: Sequence[str]) -> ReadOptions:
@@ -135,10 +137,6 @@ def share_names(sources: Sequence[Source], reading: ReadOptions) -> None:
     for source in sources:
         if isinstance(source, SourceWithOptions):
             source.together = sources
-
-
-def _is_any(name: str, patterns: Sequence[str]) -> bool:
-    return any(name == one or fnmatchcase(name, one) for one in patterns)
 
 
 def changes_packets(reading: ReadOptions) -> bool:

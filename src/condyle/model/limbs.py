@@ -18,6 +18,9 @@ if TYPE_CHECKING:  # people have no links, so that the axes of machines are impo
 ALONG_AXIS_RAD = np.radians(30.0)  # angle of a limb to a hinge's axis, below which its length is left open by the axis
 LINK_AXIS_MAX_95_RAD = np.radians(2.0)  # half-width of the interval of axes that a link is measured between; people's
 # hinges have 4.9 deg and more on recordings of data/more, machines' 0.01 to 0.6
+OPEN_POINT_SD_M = 0.03  # m: along its axis, of a hinge's point from mounting to mounting; chosen: it is the nearest
+# to the sensors, which sit within some 6 cm of each other along the axis of a limb
+BETWEEN: tuple[Between, ...] = ("joints", "joint and axis", "axes")  # by the number of axes at which a length ends
 
 
 class AxisLink(NamedTuple):
@@ -41,20 +44,73 @@ def limb_geometry(joint_a: Joint, joint_b: Joint, body: str) -> tuple[float, Flo
         return link.distance.value, -link.direction, "axes"
     places, axes = [], []
     for joint in (joint_a, joint_b):
-        own = joint.child == body
-        axis = joint.axis_child if own else joint.axis_parent
         if joint.point == "arbitrary" or joint.kind in ("rigid", "undetermined"):
+            axis = find_open_axis(joint, body)
             if axis is None:
                 return None
             axes.append(axis)
-        places.append(joint.p_child_joint if own else joint.p_parent_joint)
+        places.append(joint.p_child_joint if joint.child == body else joint.p_parent_joint)
     apart = places[0] - places[1]
     length = float(np.linalg.norm(apart))
     direction = apart / length if length > 0 else np.array([1.0, 0, 0])
     if any(abs(float(axis @ direction)) > np.cos(ALONG_AXIS_RAD) for axis in axes):
         return None
-    between: Between = ("joints", "joint and axis", "axes")[len(axes)]
-    return length, direction, between
+    return length, direction, BETWEEN[len(axes)]
+
+
+class SharedLength(NamedTuple):
+    """A length on a body that does not depend on where sensors sit.
+
+    value      [m]
+    direction  (3,) unit direction, on the body, that it is measured along, from the second joint to the first
+    axes       which of its two joints count as an axis, along which they are open, and not as a centre
+    variance   [m^2] that the directions of axes, and what is open along them, add to that of the places
+    """
+
+    value: float
+    direction: Floats
+    axes: tuple[bool, bool]
+    variance: float
+
+
+def measure_shared(joint_a: Joint, joint_b: Joint, body: str) -> SharedLength | None:
+    """The length on `body` between two of its joints, across the axes along which they are open.
+
+    None where `limb_geometry` has none, and across two axes of people that are far from parallel.
+    """
+    shape = limb_geometry(joint_a, joint_b, body)
+    if shape is None:
+        return None
+    axes = [find_open_axis(joint, body) for joint in (joint_a, joint_b)]
+    ends = (axes[0] is not None, axes[1] is not None)
+    if not any(ends) or is_link(joint_a, joint_b):
+        return SharedLength(shape[0], shape[1], ends, 0.0)
+    known = [axis for axis in axes if axis is not None]
+    if abs(float(known[0] @ known[-1])) < np.cos(ALONG_AXIS_RAD):
+        return None
+    mean = known[0] + np.copysign(1.0, known[0] @ known[-1]) * known[-1]
+    mean = mean / np.linalg.norm(mean)
+    apart = shape[0] * shape[1]
+    across = apart - mean * float(mean @ apart)
+    length = float(np.linalg.norm(across))
+    direction = across / length
+    variance = 0.0
+    for joint, axis in zip((joint_a, joint_b), axes, strict=True):
+        if axis is None:
+            continue
+        variance += (OPEN_POINT_SD_M * float(axis @ direction)) ** 2
+        if joint.axis_covariance is not None:
+            half = slice(0, 3) if joint.child == body else slice(3, 6)
+            lever = float(mean @ apart) / len(known)
+            variance += lever**2 * float(direction @ joint.axis_covariance[half, half] @ direction)
+    return SharedLength(length, direction, ends, variance)
+
+
+def find_open_axis(joint: Joint, body: str) -> Floats | None:
+    """The axis [-] on a body along which a joint is open; None where it has a centre, or nothing at all."""
+    if joint.point != "arbitrary" and joint.kind not in ("rigid", "undetermined"):
+        return None
+    return joint.axis_child if joint.child == body else joint.axis_parent
 
 
 def is_link(joint_a: Joint, joint_b: Joint) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +16,8 @@ from .skeleton import Kind
 from .values import dataclass
 
 Edge = tuple[str, str]  # two bodies that are joined, in the order of the alphabet
-LengthKey = tuple[str, tuple[Edge, Edge]]  # a body, and the joints between which a length on it is measured
+# A body, the joints between which a length on it is measured, and those of them that count as an axis, not as a centre.
+LengthKey = tuple[str, tuple[Edge, Edge], tuple[Edge, ...]]
 SYMMETRIC_SHARE = 1e-6  # by which a covariance may differ from its transpose, or fall below zero, by rounding
 
 
@@ -24,10 +26,20 @@ def name_edge(a: str, b: str) -> Edge:
     return (a, b) if a < b else (b, a)
 
 
-def name_length(body: str, one: Edge, other: Edge) -> LengthKey:
-    """A length by its body and two joints, in the same order whichever way the tree runs."""
+def name_length(body: str, one: Edge, other: Edge, axes: Iterable[Edge] = ()) -> LengthKey:
+    """A length by its body and two joints, in the same order whichever way the tree runs.
+
+    axes  those of the two joints that count as an axis
+    """
     first, second = sorted((name_edge(*one), name_edge(*other)))
-    return body, (first, second)
+    return body, (first, second), tuple(sorted(name_edge(*edge) for edge in axes))
+
+
+def describe_ends(key: LengthKey) -> str:
+    """The other bodies of the two joints of a length, for people."""
+    body, joints, axes = key
+    others = [next((name for name in joint if name != body), joint[0]) for joint in joints]
+    return " to ".join(f"{name} (axis)" if edge in axes else name for name, edge in zip(others, joints, strict=True))
 
 
 @dataclass(frozen=True)
@@ -41,23 +53,21 @@ class ProfileJoint:
 
 @dataclass(frozen=True)
 class ProfileLength:
-    """Distance [m] on one body between two of its joints, each given by its two bodies, with its 95 % interval."""
+    """Distance [m] on one body between two of its joints, each given by its two bodies, with its 95 % interval.
+
+    axes  those of the joints that count as an axis, across which it is measured, and not as a centre
+    """
 
     body: str
     joints: tuple[Edge, Edge]
     length: float
     low: float
     high: float
+    axes: tuple[Edge, ...] = ()
 
     @property
     def key(self) -> LengthKey:
-        return self.body, self.joints
-
-    @property
-    def ends(self) -> str:
-        """The other bodies of its two joints, for people."""
-        others = [next(name for name in joint if name != self.body) for joint in self.joints]
-        return f"{others[0]} to {others[1]}"
+        return self.body, self.joints, self.axes
 
 
 @dataclass(frozen=True)
@@ -129,8 +139,10 @@ class Profile:
             raise _damage(f"the covariance is not {count} x {count}")
         if len({one.key for one in self.lengths}) != count:
             raise _damage("a length stands twice")
-        if any(one.body not in joint for one in self.lengths for joint in one.joints):
+        if any(self._list_sensors(one.body).isdisjoint(joint) for one in self.lengths for joint in one.joints):
             raise _damage("a length ends at a joint that its body does not have")
+        if any(edge not in one.joints for one in self.lengths for edge in one.axes):
+            raise _damage("a length has an axis at which it does not end")
         values = np.array([(one.length, one.low, one.high) for one in self.lengths]).reshape(count, 3)
         if not (
             np.isfinite(values).all() and (values[:, 1] <= values[:, 0]).all() and (values[:, 0] <= values[:, 2]).all()
@@ -142,6 +154,18 @@ class Profile:
             raise _damage("the covariance is not symmetric")
         if count and np.linalg.eigvalsh(V)[0] < -SYMMETRIC_SHARE * size:
             raise _damage("the covariance has a negative variance")
+
+    def _list_sensors(self, body: str) -> set[str]:
+        """The bodies that are one segment with this one: sensors that never move against each other."""
+        found = {body}
+        for _ in self.joints:
+            found |= {
+                name
+                for joint in self.joints
+                if joint.kind == "rigid" and not found.isdisjoint((joint.child, joint.parent))
+                for name in (joint.child, joint.parent)
+            }
+        return found
 
     @cached_property
     def matrix(self) -> Floats:

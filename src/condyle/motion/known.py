@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import CondyleError
 from ..estimate.describe import HUGE_RESIDUAL_SHARE, LARGE_RESIDUAL_NOISE_RATIO
 from ..estimate.locate import gap_residual
-from ..faults.belonging import compare_files, describe_later_take
+from ..faults.belonging import compare_take, describe_later_take, name_source
 from ..faults.files import MOVED_MIN_M, locate_places, turn_round
 from ..findings import Finding, mm, sort_findings
 from ..maths import rotation
@@ -116,6 +116,34 @@ def join_matched(parts: Sequence[Matched]) -> Matched:
     return Matched(join([part.take for part in parts]), turns)
 
 
+def split_files(matched: Matched) -> list[Matched]:
+    """The files of a take one by one, without findings."""
+    take, turns = matched.take, matched.turns
+    numbers = sorted(set(take.of_source))
+    if len(numbers) < 2:
+        return [Matched(take.with_findings(()), turns)]
+    found = []
+    for number in numbers:
+        rows = np.flatnonzero(take.in_source(number))
+        part = replace(take.at(rows), sources=take.sources[number : number + 1], of_source=(), findings=())
+        found.append(Matched(part, None if turns is None else turns[rows]))
+    return found
+
+
+def name_findings(files: Sequence[Matched]) -> list[Matched]:
+    """The files, whose findings name them where there are several."""
+    if len(files) < 2:
+        return list(files)
+    return [
+        Matched(file.take.with_findings(_name(file.take.findings, name_source(file.take, 0))), file.turns)
+        for file in files
+    ]
+
+
+def _name(findings: Iterable[Finding], file: str) -> tuple[Finding, ...]:
+    return tuple(replace(one, text=f"{file}: {one.text}") for one in findings)
+
+
 def falls_apart(skeleton: Skeleton, turned: Bools) -> bool:
     """Whether bodies without a sensor part the others, which then share no joint to be compared by.
 
@@ -180,24 +208,22 @@ def play_known(
     """
     turned = take.seen if turns is None else take.seen | np.isfinite(turns).all(axis=(-2, -1))
     _check_placed(take)
-    now = locate_places(take, [(joint.parent, joint.child) for joint in skeleton.joints])
+    files = _compare_with_calibration(skeleton, take)
     R = choose_turns(take, turns)
     parted = measure_parting(skeleton, R, reference)
-    joints, freed = _free_joints(skeleton.joints, now, parted)
+    now = [joint for one in files if one.belongs for joint in one.joints]
+    own = np.any([one.frames & one.belongs for one in files], axis=0)
+    joints, freed = _free_joints(skeleton.joints, now, np.where(own[evenly(take.frames, len(R))], parted, np.nan))
     figure = replace(skeleton, loops=skeleton.named_loops, joints=joints)
     figure, unseen = _free_unseen_joints(figure, take, turned, reference, turns)
-    before = [joint for joint in skeleton.joints if joint.covariance is not None]
-    changed = describe_later_take(compare_files(before, now))
     motion = fit_motion(figure, take, reference=reference, turns=turns).motion
     absent = find_absent(figure, forward(figure, motion), take.seen, turned, choose_sigmas(figure))
-    told = [*take.findings, *findings, *freed, *unseen, *changed, *describe_absent(absent)]
+    told = [*take.findings, *findings, *freed, *unseen, *describe_absent(absent)]
+    told += [finding for one in files for finding in one.findings]
     placed, known_turn = (np.asarray(rows.any(axis=0)) for rows in (take.seen, turned))
     told += describe_unplaced(take.names, measure_place_errors(figure, R, parted, placed), known_turn, placed)
     told += [one for one in motion.findings if not _is_of_absent(one, absent)]
     gap, weight, joints = measure_gaps(figure, take)
-    if not any(one.severity == "error" for one in changed):  # what is wrong with all of it is said
-        moved = {body for one in changed for body in one.bodies}
-        told += [one for one in describe_apart(skeleton.joints, joints) if moved.isdisjoint(one.bodies)]
     known = {
         **skeleton.take,
         "frames": take.frames,
@@ -217,21 +243,60 @@ def play_known(
     return Played(add_verdict(played), take, replace(motion, findings=()), gap, weight)
 
 
+@dataclass(frozen=True, eq=False)
+class ComparedFile:
+    """One file of a later take against the calibration: which frames (n,) it has, the joints that it tells, and what is
+    to be said of it.
+    """
+
+    frames: Bools
+    joints: Sequence[Joint]
+    findings: Sequence[Finding]
+
+    @property
+    def belongs(self) -> bool:
+        return not any(one.severity == "error" for one in self.findings)
+
+
+def _compare_with_calibration(skeleton: Skeleton, take: Take) -> list[ComparedFile]:
+    """Every file of a take by itself, named where there are several."""
+    numbers = sorted(set(take.of_source)) or [0]
+    before = [one for one in skeleton.joints if one.covariance is not None]
+    edges = [(one.parent, one.child) for one in skeleton.joints]
+    found = []
+    for number in numbers:
+        frames = np.ones(take.frames, bool) if len(numbers) == 1 else take.in_source(number)
+        part = take if len(numbers) == 1 else take.at(np.flatnonzero(frames))
+        now = locate_places(part, edges)
+        changed = describe_later_take(compare_take(before, part, now))
+        if not any(one.severity == "error" for one in changed):  # what is wrong with all of it is said
+            moved = {body for one in changed for body in one.bodies}
+            joints = measure_gaps(skeleton, part)[2]
+            changed += [one for one in describe_apart(skeleton.joints, joints) if moved.isdisjoint(one.bodies)]
+        if len(numbers) > 1:
+            changed = list(_name(changed, name_source(take, number)))
+        found.append(ComparedFile(frames, now, changed))
+    return found
+
+
 def _free_joints(
     before: Sequence[Joint], now: Sequence[Joint], parted: Floats
 ) -> tuple[tuple[Joint, ...], list[Finding]]:
     """The joints of a figure, and what is to be said of them: those that turned about one axis, or not at all, at the
     calibration, and about several now, play freely.
 
-    now     the joints that the take locates, which needs positions
+    now     the joints that the take's files locate, each its own, which needs positions
     parted  (J, f) [rad] see `measure_parting`, which needs none
     """
-    own = {(one.child, one.parent): one for joint in now for one in (joint, turn_round(joint))}
+    own: dict[tuple[str, str], list[Joint]] = {}
+    for joint in now:
+        for one in (joint, turn_round(joint)):
+            own.setdefault((one.child, one.parent), []).append(one)
     joints, findings = [], []
     for joint, apart in zip(before, parted, strict=True):
         joint = replace(joint, time=None)
-        found = own.get((joint.child, joint.parent))
-        if _is_parted(joint, apart) or (found is not None and _turns_otherwise(joint, found)):
+        found = own.get((joint.child, joint.parent), [])
+        if _is_parted(joint, apart) or any(_turns_otherwise(joint, one) for one in found):
             was = "about one axis only" if joint.kind == "hinge" else "not at all"
             text = (
                 f"{joint.parent} - {joint.child} turned {was} at the calibration, and otherwise here: it is "

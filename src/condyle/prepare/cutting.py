@@ -59,7 +59,8 @@ def choose_bodies(
         raise UsageError("has no body left", code="bad-option", path=recording.source)
     names = dict(rename or {})
     for old in names:
-        _match([old], bodies.names, recording.source)
+        if old not in bodies.names:
+            raise _miss(old, bodies.names, recording.source)
     columns = [bodies.names.index(name) for name in kept]
     chosen = Bodies(
         tuple(names.get(name, name) for name in kept),
@@ -91,11 +92,20 @@ def _rename_carrier(carried: CarriedCentre | None, names: Mapping[str, str]) -> 
 
 def _match(patterns: Iterable[str], names: Sequence[str], source: str) -> list[str]:
     """The names that any of the patterns is; raises where one is none."""
-    found = []
+    found = set[str]()
     for pattern in patterns:
-        same = [name for name in names if name == pattern] or [name for name in names if fnmatchcase(name, pattern)]
+        same = find_named(pattern, names)
         if not same:
-            text = f"no body named '{pattern}'; this recording has {', '.join(names)}"
-            raise UsageError(text, code="unknown-body", path=source)
-        found += [name for name in same if name not in found]
+            raise _miss(pattern, names, source)
+        found.update(same)
     return [name for name in names if name in found]
+
+
+def find_named(pattern: str, names: Sequence[str]) -> list[str]:
+    """The name that is the word itself, whatever signs it has; else those that fit it as a pattern such as l_*."""
+    return [pattern] if pattern in names else [name for name in names if fnmatchcase(name, pattern)]
+
+
+def _miss(name: str, names: Sequence[str], source: str) -> UsageError:
+    text = f"no body named '{name}'; this recording has {', '.join(names)}"
+    return UsageError(text, code="unknown-body", path=source)

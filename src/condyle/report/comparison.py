@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from html import escape
 from itertools import combinations
@@ -12,6 +13,7 @@ import numpy as np
 
 from ..findings import many
 from ..io.atomic import open_atomic
+from ..model.profile import describe_ends
 
 if TYPE_CHECKING:
     from ..result.compare import Agreement, ComparedFigures
@@ -46,6 +48,13 @@ def describe_comparison(found: ComparedFigures) -> list[str]:
         if rows
         else "No length is told by two of them."
     )
+    kinds = Counter((row.body, row.joints) for row in found.lengths)
+    unlike = [body for (body, _), count in kinds.items() if count > 1]
+    if unlike:
+        told.append(
+            f"On {', '.join(dict.fromkeys(unlike))} a length ends at a joint's centre in one and at its axis in "
+            "another, where the joint turned about one axis only; these are not compared with each other."
+        )
     for a, b in found.shared:
         told.append(
             f"{found.names[a]} and {found.names[b]} may have lengths in common, which agree by themselves. "
@@ -67,12 +76,12 @@ def list_lengths(found: ComparedFigures) -> tuple[list[str], list[list[object]]]
     heads = ["length on", "between", *(f"{name} mm" for name in found.names), "apart / interval"]
     rows: list[list[object]] = []
     for row in found.lengths:
-        others = [next(name for name in joint if name != row.body) for joint in row.joints]
+        between = describe_ends((row.body, row.joints, row.axes))
         cells = [
             None if length is None or width is None else f"{1000 * length:.1f} +- {1000 * width:.1f}"
             for length, width in zip(row.length, row.half_width, strict=True)
         ]
-        rows.append([row.body, " to ".join(others), *cells, None if row.apart is None else f"{row.apart:.2f}"])
+        rows.append([row.body, between, *cells, None if row.apart is None else f"{row.apart:.2f}"])
     return heads, rows
 
 

@@ -22,6 +22,8 @@ from .profile import find_mountings, is_mixed, list_fits, share_frames
 class LengthRow:
     """One length in all of them: [m], None where one does not tell it, with the half-width of its 95 % interval.
 
+    axes   those of its joints that count as an axis, across which it is measured, and not as a centre: a length with
+           other axes is another one
     apart  [-] largest difference of two of them over the half-width of its own interval; above 1 they disagree
     """
 
@@ -30,6 +32,7 @@ class LengthRow:
     length: tuple[float | None, ...]
     half_width: tuple[float | None, ...]
     apart: float | None
+    axes: tuple[Edge, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -119,7 +122,7 @@ def _compare_lengths(figures: Sequence[Skeleton | Profile]) -> tuple[LengthRow, 
         apart = [abs(a[0] - b[0]) / (Z95 * float(np.hypot(a[1], b[1]))) for a, b in pairs]
         length = tuple(None if cell is None else float(cell[0]) for cell in cells)
         width = tuple(None if cell is None else Z95 * float(cell[1]) for cell in cells)
-        found.append(LengthRow(key[0], key[1], length, width, float(max(apart)) if apart else None))
+        found.append(LengthRow(key[0], key[1], length, width, float(max(apart)) if apart else None, key[2]))
     return tuple(sorted(found, key=lambda row: -(row.apart or 0.0)))
 
 

@@ -6,9 +6,9 @@ sensors is asked for all of them, as if it were alone there, and the lengths are
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from ..faults.files import locate_places
 from ..findings import Finding, mm, sort_findings
 from ..maths.graph import components
 from ..maths.robust import Z95
-from ..model.profile import LengthKey, name_length
+from ..model.limbs import BETWEEN
+from ..model.profile import Edge, LengthKey, name_length
 from ..model.skeleton import Joint, Limb, Skeleton
 from ..model.take import WORLD, Take
 from ..model.values import dataclass
@@ -39,7 +40,7 @@ def share_doubled(skeleton: Skeleton, take: Take, *, intervals: bool = True) -> 
         if not parts:
             continue
         shared = share_lengths(parts).lengths
-        told = [_make_limb(segment, key, shared, intervals=intervals) for key in shared.keys]
+        told = [_make_limb(segment, key, shared, intervals=intervals) for key in _choose_keys(parts)]
         within = {joint.child for joint in skeleton.joints if {joint.child, joint.parent} <= set(segment.sensors)}
         ends = {frozenset((limb.from_joint, limb.to_joint)) for limb in told}
         limbs = [
@@ -80,15 +81,27 @@ def _measure(segment: _Segment, sensor: str, take: Take) -> Lengths:
     """The segment's lengths as one of its sensors alone tells them, named as those of the first."""
     joints = locate_places(take.select([sensor, *segment.ends]), [(sensor, other) for other in segment.ends])
     own = measure_between(joints)
-    of: dict[LengthKey, LengthKey] = {
-        name_length(sensor, (sensor, a), (sensor, b)): _name(segment, a, b) for a, b in combinations(segment.ends, 2)
-    }
-    told = own.part([key for key in own.keys if key in of])
-    return Lengths(tuple(of[key] for key in told.keys), told.value, told.covariance)
+    told = own.part([key for key in own.keys if key[0] == sensor])
+    return Lengths(tuple(_rename(key, segment.sensors[0]) for key in told.keys), told.value, told.covariance)
 
 
-def _name(segment: _Segment, a: str, b: str) -> LengthKey:
-    return name_length(segment.sensors[0], (segment.sensors[0], a), (segment.sensors[0], b))
+def _choose_keys(parts: Sequence[Lengths]) -> list[LengthKey]:
+    """One length between every two joints: that of centres or axes which more of the sensors tell."""
+    told = Counter(key for part in parts for key in part.keys)
+    best: dict[tuple[object, ...], LengthKey] = {}
+    for key in sorted(told, key=lambda one: (-told[one], len(one[2]))):
+        best.setdefault(key[:2], key)
+    return [key for key in told if key in best.values()]
+
+
+def _rename(key: LengthKey, sensor: str) -> LengthKey:
+    """The same length on another sensor of its segment."""
+    body, ends, axes = key
+
+    def change(edge: Edge) -> Edge:
+        return sensor, next(name for name in edge if name != body)
+
+    return name_length(sensor, change(ends[0]), change(ends[1]), map(change, axes))
 
 
 def _make_limb(segment: _Segment, key: LengthKey, shared: Lengths, *, intervals: bool) -> Limb:
@@ -100,16 +113,17 @@ def _make_limb(segment: _Segment, key: LengthKey, shared: Lengths, *, intervals:
     only = shared.part([key])
     length, half = float(only.value[0]), Z95 * float(only.sd[0])
     low, high = (max(length - half, 0.0), length + half) if intervals else (None, None)
-    return Limb(body, first.child, second.child, length, low, high)
+    return Limb(body, first.child, second.child, length, low, high, BETWEEN[len(key[2])])
 
 
 def _describe(segment: _Segment, parts: Sequence[Lengths], shared: Lengths) -> Finding:
-    key = shared.keys[0]
+    key = _choose_keys(parts)[0]
+    only = shared.part([key])
     each = [part.part([key]) for part in parts if key in part.keys]
     alone = ", ".join(f"{mm(one.value[0])} +- {mm(Z95 * one.sd[0])}" for one in each)
     a, b = (next(name for name in edge if name in segment.ends) for edge in key[1])
     text = (
         f"{' and '.join(segment.sensors)} sit on one segment and count as {len(segment.sensors)} mountings of it: "
-        f"between {a} and {b} it is {mm(shared.value[0])} +- {mm(Z95 * shared.sd[0])} mm long, by each alone {alone} mm"
+        f"between {a} and {b} it is {mm(only.value[0])} +- {mm(Z95 * only.sd[0])} mm long, by each alone {alone} mm"
     )
-    return Finding("two-sensors", "info", text, segment.sensors, value=float(shared.value[0]), unit="m")
+    return Finding("two-sensors", "info", text, segment.sensors, value=float(only.value[0]), unit="m")

@@ -71,8 +71,10 @@ def build_profile(
         tuple(segments[body].side if body in segments else "" for body in figure.bodies),
         tuple(ProfileJoint(child, parent, kinds[name_edge(child, parent)]) for parent, child in edges),
         tuple(
-            ProfileLength(*key, float(value), max(float(value - Z95 * one), 0.0), float(value + Z95 * one))
-            for key, value, one in zip(lengths.keys, lengths.value, sd, strict=True)
+            ProfileLength(body, ends, value, max(value - Z95 * one, 0.0), value + Z95 * one, axes)
+            for (body, ends, axes), value, one in zip(
+                lengths.keys, np.maximum(lengths.value, 0.0).tolist(), sd.tolist(), strict=True
+            )
         ),
         tuple(tuple(map(float, row)) for row in 0.5 * (lengths.covariance + lengths.covariance.T)),
         mountings,
@@ -114,7 +116,7 @@ def describe_shared(parts: Sequence[Lengths]) -> list[Finding]:
         rest = share_lengths([one for j, one in enumerate(parts) if j != k]).lengths
         off = compare_lengths(rest, part)
         if off and abs(off[0][2]) > OTHER_PERSON_MIN_SIGMAS:
-            (body, _), apart, sigmas = off[0]
+            (body, *_), apart, sigmas = off[0]
             text = (
                 f"in fit {k + 1} the length on {body} differs by {mm(abs(apart))} mm from the others', "
                 f"{abs(sigmas):.1f} standard errors; is it another person?"
@@ -175,7 +177,7 @@ def describe_bare(profile: Profile, bodies: Collection[str]) -> list[Finding]:
 
 def apply_profile(skeleton: Skeleton, profile: Profile) -> Skeleton:
     """The skeleton with what is known of the performer as a prior on its lengths; how much that mattered is told."""
-    check_figures([skeleton, profile])
+    check_figures([skeleton, profile], ", or solve with --profile, which takes the performer's tree")
     own, known = measure_lengths(skeleton), profile_lengths(profile)
     keys = [key for key in own.keys if key in known.keys]
     if not keys:
@@ -196,15 +198,28 @@ def apply_profile(skeleton: Skeleton, profile: Profile) -> Skeleton:
     )
     text = (
         f"the profile of {many(len(profile.fits), 'fit')} was used: {body} changed by "
-        f"{mm(abs(float(moved[most])))} mm, and {known_by}"
+        f"{mm(abs(float(moved[most])))} mm, and {known_by}{_describe_unlike(own, known)}"
     )
     findings = [*skeleton.findings, Finding("profile-used", "info", text, (body,), value=abs(moved[most]), unit="m")]
     if abs(off[0][2]) > OTHER_PERSON_MIN_SIGMAS:
-        (body, _), apart, sigmas = off[0]
+        (body, *_), apart, sigmas = off[0]
         doubt = f"the length on {body} differs by {mm(abs(apart))} mm from the profile's, {abs(sigmas):.1f} standard "
         doubt += "errors; is it another person?"
         findings.append(Finding("another-person", "warning", doubt, (body,), value=abs(apart), unit="m"))
     return add_verdict(replace(held, findings=sort_findings(findings)))
+
+
+def _describe_unlike(own: Lengths, known: Lengths) -> str:
+    """The end of a sentence: lengths that end at a centre in one and at an axis in the other, and stay as they are."""
+    ends = [{key[:2] for key in one.keys} for one in (own, known)]
+    both = {key[:2] for key in own.keys if key in known.keys}
+    bodies = dict.fromkeys(key[0] for key in own.keys if key[:2] in ends[1] - both)
+    if not bodies:
+        return ""
+    return (
+        f". On {', '.join(bodies)} a length ends at a joint's centre in one and at its axis in the other: it stays as "
+        "it is"
+    )
 
 
 def _sit_alike(a: Skeleton, b: Skeleton) -> bool:
@@ -249,8 +264,8 @@ def is_mixed(skeleton: Skeleton) -> bool:
     return any(finding.code in MIXED_CODES for finding in skeleton.findings)
 
 
-def check_figures(sources: Sequence[Skeleton | Profile]) -> None:
-    """Raises where the figures have other bodies or other edges."""
+def check_figures(sources: Sequence[Skeleton | Profile], way_out: str = "") -> None:
+    """Raises where the figures have other bodies or other edges; with one more way out of the latter."""
     first = sources[0]
     for one in sources[1:]:
         other = sorted(set(first.bodies) ^ set(one.bodies))
@@ -261,4 +276,4 @@ def check_figures(sources: Sequence[Skeleton | Profile]) -> None:
         apart = sorted(edges[0] ^ edges[1])
         if apart:
             text = f"the figures have other trees: {' - '.join(apart[0])} is not joined in all of them; fit with --tree"
-            raise CondyleError(text, code="trees-differ")
+            raise CondyleError(text + way_out, code="trees-differ")

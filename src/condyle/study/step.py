@@ -123,7 +123,9 @@ def describe_skeleton(skeleton: Skeleton) -> Facts:
 
 
 def _advise(skeleton: Skeleton) -> tuple[str, ...]:
-    """What to move more, the worst first."""
+    """What to move more, the worst first; nothing of a later take, which makes its figure no surer."""
+    if "calibration" in skeleton.take:
+        return ()
     found = find_coverage(skeleton)
     told = [(one.verdict, one.text) for one in found.joints] + [(one.verdict, one.text) for one in found.limbs]
     short = [one for one in told if one[0] != "enough"]
