@@ -757,7 +757,7 @@ def solve_with(source: Recorded, calibration: Fit, options: FitOptions, reading:
         # Delays show at joints of two sensors alone.
         if asked.fixes("latency") and "latency" not in asked.fix and falls_apart(known, take.seen):
             asked = replace(asked, no_fix=(*asked.no_fix, "latency"))
-        ready, _, findings = prepare_take(take, asked, PLAN_OF["default"])
+        ready, _, findings, _ = prepare_take(take, asked, PLAN_OF["default"])
         if turns is not None and ready.frames < take.frames:  # rows that repeat whole were dropped
             turns = turns[np.isin(take.segment + 1j * take.time, ready.segment + 1j * ready.time)]
         reference = None
