@@ -27,8 +27,27 @@ def test_a_joint_is_asked_for_until_it_gains_nothing_then_another() -> None:
         p.share for p in progress if p.joint == first.joint
     )
     assert coach.advise(skeleton, PATIENCE_S - 1)[0] == first
-    second, _ = coach.advise(skeleton, PATIENCE_S + 1)
+    second, progress = coach.advise(skeleton, PATIENCE_S + 1)
     assert second.joint != first.joint
+    aside = next(one for one in progress if one.joint == first.joint)
+    assert aside.set_aside
+    assert not aside.done  # nothing more is known of it than before
+
+
+def test_a_joint_that_gained_nothing_ends_the_coaching_and_is_named_and_not_called_skin() -> None:
+    skeleton = condyle.fit(person(seconds=6)).skeleton
+    coach, moment = Coach(), 0.0
+    prompt, progress = coach.advise(skeleton, moment)
+    asked = []
+    while prompt.joint is not None:
+        asked.append(name_joint(prompt.joint, skeleton))
+        moment += PATIENCE_S + 1
+        prompt, progress = coach.advise(skeleton, moment)
+    assert asked
+    assert not any(one.is_open for one in progress)
+    left = [one.name for one in progress if one.set_aside]
+    assert set(left) == set(asked)
+    assert prompt.text.endswith(f"asked for and not gained: {', '.join(left)}")
 
 
 def test_a_session_whose_joints_are_known_is_finished_and_says_so() -> None:
