@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 import condyle
 from condyle.live.coach import PATIENCE_S, Coach, is_finished, name_joint
 from condyle.simulate import Disturbances, human, simulate
@@ -59,6 +61,22 @@ def test_a_session_whose_joints_are_known_is_finished_and_says_so() -> None:
     assert "that is enough" in prompt.text
     assert is_finished(skeleton, progress)
     assert not is_finished(replace(skeleton, loose=("l_foot",)), progress)
+
+
+def test_a_joint_that_hardly_turned_is_asked_for_whatever_its_skin_does() -> None:
+    skeleton = condyle.fit(person(seconds=40, seed=5)).skeleton
+    _, progress = Coach().advise(skeleton, 0.0)
+    limited = next(one for one in progress if one.limit == "skin" and one.axes)
+    assert limited.done
+    still = tuple(
+        replace(joint, rotation=np.full(3, 0.05)) if joint.child == limited.joint else joint
+        for joint in skeleton.joints
+    )
+    prompt, progress = Coach().advise(replace(skeleton, joints=still), 0.0)
+    assert prompt.joint == limited.joint
+    assert "turn it farther" in prompt.text
+    asked = next(one for one in progress if one.joint == limited.joint)
+    assert (asked.limit, asked.done, asked.axes) == ("motion", False, 0)
 
 
 def test_joints_bear_the_names_of_people_where_bodies_do() -> None:

@@ -86,7 +86,8 @@ class Coach:
         if current is None:
             return Prompt(None, describe_end(skeleton, coverage, progress)), progress
         one = next(one for one in coverage.joints if one.joint == current.joint)
-        text = f"{current.name}: {current.share:.0%}, {one.advice or 'move it longer and wider'}"
+        advice = one.advice if one.axes or one.half is None else "turn it farther, about two axes"
+        text = f"{current.name}: {100 * current.share:.0f} %, {advice or 'move it longer and wider'}"
         return Prompt(current.joint, text, find_axis(skeleton, current.joint, one.poor)), progress
 
     def _progress(self, one: JointCoverage, skeleton: Skeleton) -> Progress:
@@ -94,11 +95,12 @@ class Coach:
             share = UNLOCATED_SHARE * min(one.turned[1] / TURNED_MIN_RAD, 1.0)
         else:
             share = min(UNLOCATED_SHARE + (1 - UNLOCATED_SHARE) * self.width / 2 / max(one.half, 1e-9), 1.0)
-        skin = one.half is not None and one.limit == "skin" and count_seconds(skeleton) >= SKIN_FROM_S
+        limit = one.limit if one.axes else "motion"  # what hardly turned may turn farther, whatever its skin does
+        skin = one.half is not None and limit == "skin" and count_seconds(skeleton) >= SKIN_FROM_S
         done = one.verdict == "enough" or skin
         aside = one.joint in self._set_aside and not done
         return Progress(
-            one.joint, name_joint(one.joint, skeleton), share, done, one.limit, one.axes, one.turned, aside
+            one.joint, name_joint(one.joint, skeleton), share, done, limit, one.axes, one.turned, aside
         )
 
     def _choose(self, progress: tuple[Progress, ...], now: float) -> Progress | None:
