@@ -77,6 +77,10 @@ def test_a_joint_that_hardly_turned_is_asked_for_whatever_its_skin_does() -> Non
     assert "turn it farther" in prompt.text
     asked = next(one for one in progress if one.joint == limited.joint)
     assert (asked.limit, asked.done, asked.axes) == ("motion", False, 0)
+    coach = Coach()
+    coach.advise(skeleton, 0.0)
+    _, progress = coach.advise(replace(skeleton, joints=still), 600.0)  # it turned long ago
+    assert next(one for one in progress if one.joint == limited.joint).done
 
 
 def test_joints_bear_the_names_of_people_where_bodies_do() -> None:

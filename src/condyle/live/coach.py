@@ -64,6 +64,7 @@ class Coach:
 
     width: float = WANTED_WIDTH_M
     _set_aside: set[str] = field(default_factory=set)  # joints that gained nothing while they were asked for
+    _turned: set[str] = field(default_factory=set)  # joints that turned enough about an axis at some time
     _joint: str | None = None
     _best: float = 0.0
     _since: float = 0.0
@@ -86,7 +87,8 @@ class Coach:
         if current is None:
             return Prompt(None, describe_end(skeleton, coverage, progress)), progress
         one = next(one for one in coverage.joints if one.joint == current.joint)
-        advice = one.advice if one.axes or one.half is None else "turn it farther, about two axes"
+        turned = one.joint in self._turned or one.half is None
+        advice = one.advice if turned else "turn it farther, about two axes"
         text = f"{current.name}: {100 * current.share:.0f} %, {advice or 'move it longer and wider'}"
         return Prompt(current.joint, text, find_axis(skeleton, current.joint, one.poor)), progress
 
@@ -95,13 +97,13 @@ class Coach:
             share = UNLOCATED_SHARE * min(one.turned[1] / TURNED_MIN_RAD, 1.0)
         else:
             share = min(UNLOCATED_SHARE + (1 - UNLOCATED_SHARE) * self.width / 2 / max(one.half, 1e-9), 1.0)
-        limit = one.limit if one.axes else "motion"  # what hardly turned may turn farther, whatever its skin does
+        if one.axes:
+            self._turned.add(one.joint)
+        limit = one.limit if one.joint in self._turned else "motion"  # it may turn farther, whatever its skin does
         skin = one.half is not None and limit == "skin" and count_seconds(skeleton) >= SKIN_FROM_S
         done = one.verdict == "enough" or skin
         aside = one.joint in self._set_aside and not done
-        return Progress(
-            one.joint, name_joint(one.joint, skeleton), share, done, limit, one.axes, one.turned, aside
-        )
+        return Progress(one.joint, name_joint(one.joint, skeleton), share, done, limit, one.axes, one.turned, aside)
 
     def _choose(self, progress: tuple[Progress, ...], now: float) -> Progress | None:
         """The joint that is least far of those that are open."""
