@@ -60,7 +60,10 @@ export function progressList(progress: readonly Progress[], interval: (joint: st
         bar(one.share),
         turnedAxes(one),
         el("span", { class: "half", text: interval(one.joint) }),
-        el("span", { class: "limit quiet", text: one.set_aside ? "asked, no gain" : one.limit ? LIMITS[one.limit] : "" }),
+        el("span", {
+          class: "limit quiet",
+          text: one.set_aside ? "asked, no gain" : one.limit ? LIMITS[one.limit] : "",
+        }),
       ),
     );
   return [el("h2", { text: "Joints" }), el("ol", {}, ...rows)];
