@@ -670,7 +670,7 @@ def test_a_stage_that_leaves_out_frames_is_asked_once(noisy_linkage: World) -> N
         return Decision(take=take.slice(1))
 
     plan = pipeline.Plan((drop_first,), ROBUST, ())
-    ready, _, _ = pipeline.prepare_take(noisy_linkage.take, FitOptions(), plan)
+    ready, _, _, _ = pipeline.prepare_take(noisy_linkage.take, FitOptions(), plan)
     assert asked == [noisy_linkage.take.frames]
     assert ready.frames == noisy_linkage.take.frames - 1
 
@@ -692,3 +692,23 @@ def test_every_stage_of_a_plan_is_announced_before_it_works(
     plan = pipeline.Plan((look_about,), ROBUST, (look_again,), connections=False)
     pipeline.run(noisy_linkage.take, FitOptions(intervals=False), plan)
     assert steps == ["preparing: look about", "finding the tree", "checking: look again"]
+
+
+def test_a_take_that_was_fitted_to_prove_its_last_change_is_not_fitted_again(
+    noisy_linkage: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted: list[Take] = []
+
+    def fit_and_count(take: Take, *given: Any) -> Estimate:
+        fitted.append(take)
+        return fit_tree(take, *given)
+
+    monkeypatch.setattr(pipeline, "fit_tree", fit_and_count)
+    name = noisy_linkage.take.names[2]
+    how = replace(NOISY, latency={name: 0.033})
+    late = simulate(linkage(), seconds=20, rate=30, seed=11, disturbances=how).take
+    found = pipeline.run(late, FitOptions())
+    assert [finding.code for finding in found.skeleton.findings].count("latency") == 1
+    assert fitted == []
+    pipeline.run(late, FitOptions(root=name))  # another root than the one it was proved with
+    assert len(fitted) == 1

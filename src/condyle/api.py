@@ -759,7 +759,7 @@ def solve_with(source: Recorded, calibration: Fit, options: FitOptions, reading:
             asked = replace(asked, no_fix=(*asked.no_fix, "latency"))
         files = []
         for part in split_files(matched):  # each by itself: one of another person tells nothing of the others
-            ready, _, findings = prepare_take(part.take, asked, PLAN_OF["default"])
+            ready, _, findings, _ = prepare_take(part.take, asked, PLAN_OF["default"])
             own = part.turns
             if own is not None and ready.frames < part.take.frames:  # rows that repeat whole were dropped
                 when, kept = (one.segment + 1j * one.time for one in (part.take, ready))

@@ -32,6 +32,7 @@ from .result.assemble import Calibration, assemble_figure
 
 Stage = Callable[[Take, FitOptions], Decision]  # before there is a figure
 FigureStage = Callable[[Estimate, FitOptions, Sequence[Change]], Decision]  # with the changes of its that were refused
+Prepared = tuple[Take, list[Change], list[Finding], Estimate | None]
 
 MOST_REFUSALS = 8  # changes of one stage, after which it is not asked again
 
@@ -92,11 +93,11 @@ def run(take: Take, options: FitOptions, plan: Plan | None = None) -> Calibratio
     check_register(options.register)
     check_twins(take)
     plan = plan or PLAN_OF[options.method]
-    ready, changes, findings = prepare_take(take, options, plan)
+    ready, changes, findings, early = prepare_take(take, options, plan)
     findings += describe_left_out(ready, plan.most_bodies)
     begin_step("finding the tree")
-    estimate = fit_tree(ready, check_asked(ready, options), options, plan.estimator)
-    refused = list[Change]()
+    fixed, refused = check_asked(ready, options), list[Change]()
+    estimate = early or fit_tree(ready, fixed, options, plan.estimator)
     for repair in plan.repair:
         begin_step(f"checking: {_in_words(repair)}")
         estimate, kept, not_kept, told = carry_out(repair, estimate, options)
@@ -109,26 +110,25 @@ def _in_words(stage: Stage | FigureStage) -> str:
     return getattr(stage, "__name__", "a stage of the plan").replace("_", " ")
 
 
-def prepare_take(take: Take, options: FitOptions, plan: Plan) -> tuple[Take, list[Change], list[Finding]]:
-    """The take as the plan has it before there is a figure, the changes that were kept, and what is to be said.
-
-    Where a stage leaves out files, all stages look at the others anew.
+def prepare_take(take: Take, options: FitOptions, plan: Plan) -> Prepared:
+    """The take as the plan has it before there is a figure, the changes that were kept, what is to be said, and its
+    estimate, where it was fitted to prove the last change. A stage that leaves out files makes all look anew.
     """
-    given, findings, changes = take, list[Finding](), list[Change]()
+    given, findings, changes, early = take, list[Finding](), list[Change](), None
     for stage in plan.prepare:
         begin_step(f"preparing: {_in_words(stage)}")
         decision = stage(take, options)
         if decision.take is not None and decision.take.of_source != take.of_source:
             # what was repaired before was told by files that are left out now: sensors put on anew look exchanged
-            ready, kept, told = prepare_take(keep_files(given, decision.take), options, plan)
-            return ready, kept, [*decision.findings, *told]
+            ready, kept, told, early = prepare_take(keep_files(given, decision.take), options, plan)
+            return ready, kept, [*decision.findings, *told], early
         findings += decision.findings
         take = take if decision.take is None else decision.take
         if decision.changes:
-            before = estimate_early(take, options, plan.estimator)
-            after, kept, told = keep_proved(before, decision.changes)
-            take, changes, findings = after.take, [*changes, *kept], [*findings, *told]
-    return take, changes, findings
+            early, kept, told = keep_proved(estimate_early(take, options, plan.estimator), decision.changes)
+            take, changes, findings = early.take, [*changes, *kept], [*findings, *told]
+    asked = options.root is None and not any(one.hold for one in changes)
+    return take, changes, findings, early if asked and early is not None and early.take is take else None
 
 
 def carry_out(

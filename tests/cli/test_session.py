@@ -53,6 +53,16 @@ def test_a_routine_that_is_none_is_told_before_anything_is_written(
     assert not Path("out").exists()
 
 
+def test_an_outlet_that_was_sent_nothing_is_told_and_leaves_no_file(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("mcap", reason="mcap is not installed")
+    assert main(["live", "replay:take.npz@max", "-o", "out", "--no-page", "--send", "mcap:tf.mcap"]) == 0
+    assert "nothing was sent to mcap:tf.mcap: no figure was known before the end" in capsys.readouterr().err
+    assert not Path("tf.mcap").exists()
+    assert Path("out/skeleton.json").is_file()
+
+
 @pytest.mark.parametrize("known", ["--skeleton", "--profile"])
 def test_a_known_performer_is_solved_as_the_log_is(
     folder: Path, known: str, capsys: pytest.CaptureFixture[str]

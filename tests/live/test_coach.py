@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 import condyle
 from condyle.live.coach import PATIENCE_S, Coach, is_finished, name_joint
 from condyle.simulate import Disturbances, human, simulate
@@ -27,8 +29,27 @@ def test_a_joint_is_asked_for_until_it_gains_nothing_then_another() -> None:
         p.share for p in progress if p.joint == first.joint
     )
     assert coach.advise(skeleton, PATIENCE_S - 1)[0] == first
-    second, _ = coach.advise(skeleton, PATIENCE_S + 1)
+    second, progress = coach.advise(skeleton, PATIENCE_S + 1)
     assert second.joint != first.joint
+    aside = next(one for one in progress if one.joint == first.joint)
+    assert aside.set_aside
+    assert not aside.done  # nothing more is known of it than before
+
+
+def test_a_joint_that_gained_nothing_ends_the_coaching_and_is_named_and_not_called_skin() -> None:
+    skeleton = condyle.fit(person(seconds=6)).skeleton
+    coach, moment = Coach(), 0.0
+    prompt, progress = coach.advise(skeleton, moment)
+    asked = []
+    while prompt.joint is not None:
+        asked.append(name_joint(prompt.joint, skeleton))
+        moment += PATIENCE_S + 1
+        prompt, progress = coach.advise(skeleton, moment)
+    assert asked
+    assert not any(one.is_open for one in progress)
+    left = [one.name for one in progress if one.set_aside]
+    assert set(left) == set(asked)
+    assert prompt.text.endswith(f"asked for and not gained: {', '.join(left)}")
 
 
 def test_a_session_whose_joints_are_known_is_finished_and_says_so() -> None:
@@ -40,6 +61,26 @@ def test_a_session_whose_joints_are_known_is_finished_and_says_so() -> None:
     assert "that is enough" in prompt.text
     assert is_finished(skeleton, progress)
     assert not is_finished(replace(skeleton, loose=("l_foot",)), progress)
+
+
+def test_a_joint_that_hardly_turned_is_asked_for_whatever_its_skin_does() -> None:
+    skeleton = condyle.fit(person(seconds=40, seed=5)).skeleton
+    _, progress = Coach().advise(skeleton, 0.0)
+    limited = next(one for one in progress if one.limit == "skin" and one.axes)
+    assert limited.done
+    still = tuple(
+        replace(joint, rotation=np.full(3, 0.05)) if joint.child == limited.joint else joint
+        for joint in skeleton.joints
+    )
+    prompt, progress = Coach().advise(replace(skeleton, joints=still), 0.0)
+    assert prompt.joint == limited.joint
+    assert "turn it farther" in prompt.text
+    asked = next(one for one in progress if one.joint == limited.joint)
+    assert (asked.limit, asked.done, asked.axes) == ("motion", False, 0)
+    coach = Coach()
+    coach.advise(skeleton, 0.0)
+    _, progress = coach.advise(replace(skeleton, joints=still), 600.0)  # it turned long ago
+    assert next(one for one in progress if one.joint == limited.joint).done
 
 
 def test_joints_bear_the_names_of_people_where_bodies_do() -> None:

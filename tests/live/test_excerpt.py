@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from condyle.io.log_records import FRAME_RECORD
 from condyle.live.excerpt import NEWEST_S, OLDER_S, STRETCH_S, Excerpt, LogTail
@@ -60,9 +61,22 @@ def test_an_hour_is_kept_in_bounded_stretches_from_all_over_it() -> None:
     assert (np.diff(kept.time)[~inside] > STRETCH_S / 2).all()
 
 
+@pytest.mark.parametrize(("rate", "every"), [(60.0, 1), (75.0, 1), (100.0, 2), (119.88, 2), (240.0, 4)])
+def test_a_fast_stream_is_solved_at_a_part_of_its_frames_evenly_within_each_stretch(rate: float, every: int) -> None:
+    excerpt = Excerpt(newest_s=2.0, older_s=2.0)
+    for record in records(packets(layout("a"), int(12 * rate), rate=rate, offset=0.0)):
+        excerpt.add(record)
+    kept = excerpt.make_recording()
+    assert kept.time is not None
+    assert kept.segment is not None
+    inside = np.diff(kept.segment) == 0
+    assert (~inside).any()
+    assert np.allclose(np.diff(kept.time)[inside], every / rate)
+
+
 def test_a_restart_forgets_frames_and_knows_what_numbers_mean() -> None:
     excerpt = Excerpt()
-    sent = records(packets(layout("a"), 20))
+    sent = records(packets(layout("a"), 20, rate=50.0))
     for record in sent[:11]:
         excerpt.add(record)
     excerpt.restart()

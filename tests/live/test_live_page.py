@@ -92,6 +92,8 @@ def test_a_session_is_shown_from_its_first_pose_to_its_end(
     assert solve.prompt is not None
     assert page.inner_text(".ask") == solve.prompt.text
     assert len(page.query_selector_all(".progress li")) == len(solve.progress)
+    least = min(solve.progress, key=lambda one: (one.done, one.set_aside, one.share))  # stands first
+    assert page.inner_text(".progress .axes") == least.axes * "●" + (3 - least.axes) * "○"
     assert page.query_selector(".alarms li") is None
 
     slip = Finding("slip", "warning", "r_thigh: the sensor moved 20 mm <b>", ("r_thigh",), (4.0, 4.0))

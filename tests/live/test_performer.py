@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import condyle
+from condyle.faults import slips
 from condyle.live.performer import Performer, find_figure
 from condyle.live.session import Session
 from condyle.model.options import FitOptions
 from condyle.result.profile import make_profile
+from condyle.simulate import SensorSlip
 from tests.make.sessions import person, records, stream
 
 
@@ -39,3 +43,16 @@ def test_a_known_figure_keeps_its_joints_and_a_session_solves_it(calibration: co
     assert found.skeleton is not None, found.problem
     for one, other in zip(found.skeleton.joints, calibration.skeleton.joints, strict=True):
         assert np.array_equal(one.p_child_joint, other.p_child_joint)
+
+
+def test_a_slip_at_the_border_of_two_stretches_is_not_tried_and_one_inside_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    take = person(seconds=24, seed=4, slips=(SensorSlip("r_thigh", 12.0, (0.03, 0.0, 0.0)),))
+    rounds = list[int]()
+    refine = slips.refine_slips
+    monkeypatch.setattr(slips, "refine_slips", lambda *given: rounds.append(1) or refine(*given))
+    inside = find_figure(take, FitOptions(), Performer())
+    assert [one.bodies for one in inside.changes] == [("r_thigh",)]
+    assert len(rounds) == 1
+    border = replace(take, segment=(take.time >= 12.0).astype(int))
+    assert find_figure(border, FitOptions(), Performer()).changes == ()
+    assert len(rounds) == 1

@@ -173,3 +173,16 @@ def test_pictures_of_a_routine_are_served_and_no_other_file(monkeypatch: pytest.
             assert (answer.getheader("Content-Type"), answer.read()) == ("image/png", b"picture")
         connection.close()
     server.close()
+
+
+def test_a_program_gets_lines_of_motion_and_nothing_else_and_says_nothing(server: LiveServer, said: list[str]) -> None:
+    server.send("status", '{"type":"status"}')
+    with connect(server.act.replace("http:", "ws:") + "motion") as program:
+        wait_for(lambda: len(server._readers) == 1)
+        assert server.viewers == 0
+        program.send("stop")
+        server.send_frame(b"poses of a page")
+        server.send_line('{"time":0.5}\n')
+        assert program.recv(10) == '{"time":0.5}\n'
+    wait_for(lambda: not server._readers)
+    assert said == []

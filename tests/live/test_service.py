@@ -17,11 +17,12 @@ from condyle.errors import CondyleError
 from condyle.io.exports.figure import Figure
 from condyle.io.log_records import Mark
 from condyle.live.clock import Stamp
+from condyle.live.coach import Prompt
 from condyle.live.excerpt import LogTail
 from condyle.live.feed import Feed
 from condyle.live.newest import NewestPoses, Poses
 from condyle.live.recorder import Recorder
-from condyle.live.service import LiveSession, describe_solve, play_figure
+from condyle.live.service import FINISHED_MIN_S, LiveSession, describe_solve, play_figure
 from condyle.live.session import Session, Solve
 from condyle.live.source import Packet, now
 from condyle.live.sources import open_source
@@ -222,6 +223,24 @@ def test_trouble_with_the_session_itself_is_told_once(tmp_path: Path) -> None:
         session._solver.restarts, session._solver.given_up = 6, True
         session._pass_on_trouble()
         assert [text.partition(":")[0] for text in told[3:]] == ["not recorded", "nothing is solved any more"]
+
+
+def test_it_ends_by_itself_when_solves_in_a_row_say_that_more_brings_little_and_not_sooner(tmp_path: Path) -> None:
+    enough, open_yet = (Solve(1.0, None, finished=one, prompt=Prompt(None, "brings little")) for one in (True, False))
+    with Recorder(tmp_path / "session.log") as recorder:
+        session = LiveSession(Feed([], recorder), NewestPoses(), Watch(), until_enough=True)
+        for solves in ([enough, enough, open_yet], [enough, enough]):
+            session._solver = SimpleNamespace(poll=lambda solves=solves: solves)  # type: ignore[assignment]
+            session._begin = now() - FINISHED_MIN_S - 1
+            session._pass_on_solves()
+            assert session.ending == ""
+        session._solver = SimpleNamespace(poll=lambda: [enough])  # type: ignore[assignment]
+        session._begin = now()  # a session that has just begun goes on
+        session._pass_on_solves()
+        assert session.ending == ""
+        session._begin = now() - FINISHED_MIN_S - 1
+        session._pass_on_solves()
+        assert session.ending == "brings little"
 
 
 class Showing:

@@ -60,8 +60,21 @@ def test_a_solver_that_dies_again_and_again_is_given_up(tmp_path: Path) -> None:
     solver.close()
 
 
+def sleep(asked: Asked, connection: object) -> None:
+    """A solver in the middle of a long solve."""
+    time.sleep(PATIENCE_S)
+
+
+def test_a_session_that_ends_does_not_wait_for_a_solve(tmp_path: Path) -> None:
+    solver = SolverProcess(Asked(tmp_path / "session.log"), run=sleep)
+    began = time.monotonic()
+    solver.close()
+    assert time.monotonic() - began < PATIENCE_S / 4
+    solver.close()
+
+
 class Hearing:
-    """A connection that keeps how long it was listened to, and says stop at once."""
+    """A connection that keeps how long it was listened to, and is hung up at once."""
 
     def __init__(self) -> None:
         self.rests: list[float] = []
@@ -69,9 +82,6 @@ class Hearing:
     def poll(self, rest: float) -> bool:
         self.rests.append(rest)
         return True
-
-    def recv(self) -> str:
-        return "stop"
 
 
 @pytest.mark.parametrize(("waiting", "period"), [(False, SOLVE_PERIOD_S), (True, CONFIRM_PERIOD_S)])

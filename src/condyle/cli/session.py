@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import CondyleError, UsageError
 from ..findings import many
 from .arguments import collect_reading
-from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line
+from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line, print_note
 
 if TYPE_CHECKING:
     from ..io.format import ReadOptions
@@ -198,6 +198,11 @@ def finish_session(args: argparse.Namespace, session: LiveSession, seconds: floa
         kept = f"The recording lacks {many(recorder.lost, 'frame')}" if recorder.lost else "The recording is whole"
         tell(f"It could not be fitted: {error.text}. {kept}: {recorder.path}")
         raise
+    if session.outlets and not session.sent:
+        words = ", ".join(outlet.word for outlet in session.outlets)
+        export = shlex.join(["condyle", "export", args.out, "--to", "mcap"])
+        print_note(f"nothing was sent to {words}: no figure was known before the end; all of it in a file: {export}")
+        status = DONE_WITH_WARNINGS
     tell(
         f"{verdict_of(fit.skeleton).text} Written to {args.out}; look at it with: condyle view {shlex.quote(args.out)}"
     )

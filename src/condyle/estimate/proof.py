@@ -65,7 +65,7 @@ def prove(before: Estimate, after: Estimate, change: Change) -> Proof:
     )
     reasons = (
         _find_lost_joint(before, after),
-        _across_border(after.take, change),
+        "it lies at the border of two recordings" if lies_at_border(after.take, change.first) else "",
         *own,
         _worse_joint(after, pairs, was, now),
     )
@@ -164,12 +164,11 @@ def _too_large(after: Estimate, change: Change) -> str:
     return f"{change.size:.2g} m is more than the largest distance between joined sensors, {largest:.2g} m"
 
 
-def _across_border(take: Take, change: Change) -> str:
-    if not change.first:
-        return ""
+def lies_at_border(take: Take, first: int) -> bool:
+    """Whether a repair from this frame on could not be told from another segment; from the first frame on it can."""
     reach = max(1, take.count_frames(BORDER_MARGIN_S))
-    around = take.segment[max(change.first - reach, 0) : change.first + reach]
-    return "" if (around == around[0]).all() else "it lies at the border of two recordings"
+    around = take.segment[max(first - reach, 0) : first + reach]
+    return first > 0 and bool((around != around[0]).any())
 
 
 def _not_apart(before: Estimate, after: Estimate, change: Change, touched: Ints) -> str:

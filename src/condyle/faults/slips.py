@@ -243,18 +243,23 @@ class SlipRepair:
         return describe_slips(self.slips, repaired=True)
 
 
-def repair_slips(estimate: Estimate, options: FitOptions, refused: Sequence[Change] = ()) -> Decision:
-    """The stage of it; slips that were refused are not proposed again, and the others are found without them."""
+def repair_slips(
+    estimate: Estimate, options: FitOptions, refused: Sequence[Change] = (), rounds: int = REFINE_ROUNDS
+) -> Decision:
+    """The stage of it; slips that were refused are not proposed again, and the others are found without them.
+
+    rounds  of fitting the joints and the slips in turn, at most
+    """
     take = estimate.take
     mirrored = [] if options.puts_flips_right else describe_left_flips(take)
     if mirrored:
         return Decision(mirrored)
-    slips = _search_once(take, estimate.solution, take.names.index(WORLD) if options.world else None)
+    slips = search_once(take, estimate.solution, take.names.index(WORLD) if options.world else None)
     no = {(one.body, one.frame) for change in refused if isinstance(change, SlipRepair) for one in change.slips}
     slips = [one for one in slips if (one.body, one.frame) not in no]
     if not options.fixes("slips"):
         return Decision(describe_slips(slips, repaired=False))
-    for _ in range(REFINE_ROUNDS):
+    for _ in range(rounds):
         before = slips
         if slips:
             back = estimate.refit(move_back(take, slips))
@@ -267,7 +272,7 @@ def repair_slips(estimate: Estimate, options: FitOptions, refused: Sequence[Chan
 _searched: WeakKeyDictionary[Solution, list[Slip]] = WeakKeyDictionary()
 
 
-def _search_once(take: Take, solution: Solution, still: int | None) -> list[Slip]:
+def search_once(take: Take, solution: Solution, still: int | None) -> list[Slip]:
     """The slips of a solution, searched for once: it is the same after a repair that was refused."""
     if solution not in _searched:
         _searched[solution] = find_slips(take, solution, still)

@@ -23,13 +23,28 @@ _SIDES = {"l": "left ", "r": "right ", "": ""}
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a joint is: share in 0..1 of what is wanted, and whether more of this motion brings it no further."""
+    """How far a joint is.
+
+    share      in 0..1 of what is wanted
+    done       it is known, or skin limits it and no time would do
+    limit      what keeps it from being known (result.coverage.JointCoverage)
+    axes       about how many it turned enough; turned: [rad] rms about its own axes, most first
+    set_aside  it was asked for and gained nothing, so others are asked for
+    """
 
     joint: str
     name: str
     share: float
     done: bool
     limit: str | None
+    axes: int = 0
+    turned: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    set_aside: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it may be asked for."""
+        return not (self.done or self.set_aside)
 
 
 @dataclass(frozen=True)
@@ -49,6 +64,7 @@ class Coach:
 
     width: float = WANTED_WIDTH_M
     _set_aside: set[str] = field(default_factory=set)  # joints that gained nothing while they were asked for
+    _turned: set[str] = field(default_factory=set)  # joints that turned enough about an axis at some time
     _joint: str | None = None
     _best: float = 0.0
     _since: float = 0.0
@@ -59,19 +75,21 @@ class Coach:
         progress = tuple(self._progress(one, skeleton) for one in coverage.joints)
         if not progress:
             return Prompt(None, "move every joint, one after the other, as far as it goes"), ()
-        current = next((one for one in progress if one.joint == self._joint and not one.done), None)
+        current = next((one for one in progress if one.joint == self._joint and one.is_open), None)
         if current is not None and current.share >= self._best + GAIN_MIN_SHARE:
             self._best, self._since = current.share, now
         if current is not None and now - self._since > PATIENCE_S:
             self._set_aside.add(current.joint)
-            progress = tuple(replace(one, done=one.done or one is current) for one in progress)
+            progress = tuple(replace(one, set_aside=one.set_aside or one is current) for one in progress)
             current = None
         if current is None:
             current = self._choose(progress, now)
         if current is None:
-            return Prompt(None, describe_end(skeleton, coverage)), progress
+            return Prompt(None, describe_end(skeleton, coverage, progress)), progress
         one = next(one for one in coverage.joints if one.joint == current.joint)
-        text = f"{current.name}: {current.share:.0%}, {one.advice or 'move it longer and wider'}"
+        turned = one.joint in self._turned or one.half is None
+        advice = one.advice if turned else "turn it farther, about two axes"
+        text = f"{current.name}: {100 * current.share:.0f} %, {advice or 'move it longer and wider'}"
         return Prompt(current.joint, text, find_axis(skeleton, current.joint, one.poor)), progress
 
     def _progress(self, one: JointCoverage, skeleton: Skeleton) -> Progress:
@@ -79,13 +97,17 @@ class Coach:
             share = UNLOCATED_SHARE * min(one.turned[1] / TURNED_MIN_RAD, 1.0)
         else:
             share = min(UNLOCATED_SHARE + (1 - UNLOCATED_SHARE) * self.width / 2 / max(one.half, 1e-9), 1.0)
-        skin = one.half is not None and one.limit == "skin" and count_seconds(skeleton) >= SKIN_FROM_S
-        done = one.verdict == "enough" or one.joint in self._set_aside or skin
-        return Progress(one.joint, name_joint(one.joint, skeleton), share, done, one.limit)
+        if one.axes:
+            self._turned.add(one.joint)
+        limit = one.limit if one.joint in self._turned else "motion"  # it may turn farther, whatever its skin does
+        skin = one.half is not None and limit == "skin" and count_seconds(skeleton) >= SKIN_FROM_S
+        done = one.verdict == "enough" or skin
+        aside = one.joint in self._set_aside and not done
+        return Progress(one.joint, name_joint(one.joint, skeleton), share, done, limit, one.axes, one.turned, aside)
 
     def _choose(self, progress: tuple[Progress, ...], now: float) -> Progress | None:
         """The joint that is least far of those that are open."""
-        chosen = min((one for one in progress if not one.done), key=lambda one: one.share, default=None)
+        chosen = min((one for one in progress if one.is_open), key=lambda one: one.share, default=None)
         self._joint, self._best, self._since = (chosen.joint, chosen.share, now) if chosen else (None, 0.0, now)
         return chosen
 
@@ -119,16 +141,21 @@ def find_axis(
 
 
 def is_finished(skeleton: Skeleton, progress: Sequence[Progress]) -> bool:
-    """Whether more of this motion brings little: the tree is sure, and every joint is known or no time would do."""
+    """Whether more of this motion brings little: the tree is sure, and every joint is known, or no time would do, or it
+    gained nothing when it was asked for.
+    """
     sure = bool(skeleton.joints) and not skeleton.loose and not verdict_of(skeleton).in_question
-    return sure and all(one.done for one in progress)
+    return sure and not any(one.is_open for one in progress)
 
 
-def describe_end(skeleton: Skeleton, coverage: Coverage) -> str:
+def describe_end(skeleton: Skeleton, coverage: Coverage, progress: Sequence[Progress]) -> str:
     """Why nothing more is asked for."""
-    skin = sum(one.verdict != "enough" for one in coverage.joints)
     if verdict_of(skeleton).in_question:
-        return "every joint is known, but not which bodies are joined: move in other ways"
-    if not skin:
+        return "nothing more is asked for, but it is not sure which bodies are joined: move in other ways"
+    left = [one.name for one in progress if one.set_aside]
+    skin = sum(one.verdict != "enough" for one in coverage.joints) - len(left)
+    if not skin and not left:
         return f"every joint is known to {1000 * coverage.wanted / 2:.0f} mm: that is enough"
-    return f"more of this motion brings little: skin limits {skin} of {len(coverage.joints)} joints, not time"
+    why = [f"skin limits {skin} of {len(progress)} joints, not time"] if skin else []
+    why += [f"asked for and not gained: {', '.join(left)}"] if left else []
+    return f"more of this motion brings little: {'; '.join(why)}"

@@ -25,6 +25,7 @@ from ..io.log_records import (
     decode_layout,
     walk_records,
 )
+from ..maths.robust import median
 from ..model.clock import find_origin
 from ..model.recording import Recording
 
@@ -33,6 +34,9 @@ OLDER_S = 30.0  # s: of everything before that
 # s of arrival, or of a replayed file's own time, kept or dropped together; so short that the fifteen to thirty of them
 # are not fitted one by one as takes of their own (estimate.intervals.SEGMENTS_MAX_COUNT), which doubles a solve's CPU
 STRETCH_S = 1.0
+# Hz of the frames that are solved, of faster streams every second, third...: more costs CPU (benchmarks/live_cost.py),
+# and slips are told as soon at 60 Hz as is asked for (benchmarks/live.py)
+SOLVED_MOST_HZ = 75.0
 
 
 @dataclass(eq=False)
@@ -112,7 +116,7 @@ class Excerpt:
         self._origins, self.begin = {}, None
 
     def make_recording(self) -> Recording:
-        """What is kept, as a recording; nothing is carried across what was dropped."""
+        """What is kept, as a recording that is thin enough to solve; nothing is carried across what was dropped."""
         contents = LogContents()
         for record in self._layout_records:
             contents.add(record)
@@ -126,7 +130,7 @@ class Excerpt:
         origin = self._origins.setdefault(len(contents.stretches), find_origin(recording.time))
         if self.begin is None:
             self.begin = float(recording.time[0]) - origin
-        return replace(recording, time=recording.time - origin)
+        return _thin(replace(recording, time=recording.time - origin))
 
 
 def _mark_breaks(source: SourceFrames) -> SourceFrames:
@@ -134,3 +138,17 @@ def _mark_breaks(source: SourceFrames) -> SourceFrames:
     number = (source.device if source.layout.clock == "file" else source.arrival) // STRETCH_S
     dropped = np.diff(number, prepend=number[:1]) > 1
     return replace(source, segment=source.segment + np.cumsum(dropped)) if dropped.any() else source
+
+
+def _thin(recording: Recording) -> Recording:
+    """Every k-th frame of each segment of a recording at more than SOLVED_MOST_HZ."""
+    assert recording.time is not None
+    step = np.diff(recording.time)
+    every = int(np.ceil(1 / (SOLVED_MOST_HZ * max(float(median(step[step > 0])), 1e-9)))) if (step > 0).any() else 1
+    if every == 1:
+        return recording
+    segment = np.zeros(recording.frames, np.int64) if recording.segment is None else recording.segment
+    first = np.append(True, np.diff(segment) != 0)
+    number = np.arange(recording.frames)
+    number -= np.maximum.accumulate(np.where(first, number, 0))  # of each frame in its segment
+    return recording.at(np.flatnonzero(number % every == 0))

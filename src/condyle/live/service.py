@@ -50,6 +50,7 @@ class LiveSession:
     guide         a routine for a visitor in the place of the coach
     ending        why it ends, once it does
     fault         what last went wrong with showing or marking it
+    sent          frames that the outlets were sent
     """
 
     feed: Feed
@@ -64,6 +65,7 @@ class LiveSession:
     guide: Guide | None = None
     ending: str = ""
     fault: str = ""
+    sent: int = 0
     marks: list[tuple[float, str]] = field(default_factory=list)
     _names: tuple[str, ...] | None = None
     _finished: int = 0
@@ -228,6 +230,7 @@ class LiveSession:
             figure = play_figure(skeleton, poses)
             for outlet in self.outlets:
                 outlet.send(figure, skeleton, None if solve is None else solve.figure)
+            self.sent += 1
             if self.server is not None:
                 self.server.send_line(encode_figure(figure, skeleton))
 

@@ -5,7 +5,6 @@ It may die: another one reads the log again, and nothing that was recorded is lo
 
 from __future__ import annotations
 
-import contextlib
 import multiprocessing
 import time
 from collections.abc import Callable
@@ -29,8 +28,6 @@ SOLVE_PERIOD_S = 2.0  # s from the begin of one solve to that of the next: a thi
 CONFIRM_PERIOD_S = 1.0
 LEAST_IDLE_SHARE = 0.5  # of a solve's time that the solver rests after it, so that a core is never all its own
 RESTARTS_MAX = 5  # times that a solver may die before the session goes on without one
-STOP_WORD = "stop"  # what a solver is told
-STOP_PATIENCE_S = 5.0  # s that a solver gets to end by itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +42,7 @@ class Asked:
 
 
 def solve_forever(asked: Asked, connection: Connection) -> None:
-    """Sends a Solve whenever there is something new, until the other side hangs up or says so."""
+    """Sends a Solve whenever there is something new, until the other side hangs up."""
     from .session import Session
 
     tail, session = LogTail(asked.log), Session(asked.options, asked.reading, performer=asked.performer)
@@ -64,10 +61,9 @@ def solve_forever(asked: Asked, connection: Connection) -> None:
         period = min(asked.period, CONFIRM_PERIOD_S) if session.is_waiting else asked.period
         rest = max(period - (time.monotonic() - began), LEAST_IDLE_SHARE * (time.process_time() - spent))
         try:
-            if connection.poll(rest):
-                connection.recv()
+            if connection.poll(rest):  # nothing is ever said: it hung up
                 return
-        except (EOFError, OSError):
+        except OSError:
             return
 
 
@@ -115,8 +111,7 @@ class SolverProcess:
         return fresh
 
     def _revive(self) -> None:
-        self._connection.close()
-        self._process.join(STOP_PATIENCE_S)
+        self.close()
         self.restarts += 1
         if not self.given_up:
             self._start()
@@ -126,11 +121,7 @@ class SolverProcess:
         return None if self.newest is None else self.newest.skeleton
 
     def close(self) -> None:
-        """Ends the solver."""
-        with contextlib.suppress(OSError):
-            self._connection.send(STOP_WORD)
-        self._process.join(STOP_PATIENCE_S)
-        if self._process.is_alive():
-            self._process.kill()
-            self._process.join()
+        """Ends the solver, in the middle of a solve too: it has nothing that is not in the log."""
         self._connection.close()
+        self._process.kill()
+        self._process.join()

@@ -22,16 +22,18 @@ TOPIC, TF_TYPE, ROOT_FRAME = "/tf", "tf2_msgs/msg/TFMessage", "world"
 
 
 class McapOutlet:
-    """An MCAP file that grows; raises CondyleError where it is there already or cannot be written."""
+    """An MCAP file that grows; raises CondyleError where it is there already or cannot be written. One that nothing was
+    sent to is not left behind.
+    """
 
     def __init__(self, path: str) -> None:
         try:
             from mcap.writer import CompressionType, Writer
         except ImportError:
             raise CondyleError("MCAP is written with mcap; install condyle[mcap]", code="missing-extra") from None
-        self.word = f"mcap:{path}"
+        self.word, self._path = f"mcap:{path}", Path(path)
         try:
-            self._stream: IO[bytes] = open(Path(path), "xb")  # noqa: SIM115
+            self._stream: IO[bytes] = open(self._path, "xb")  # noqa: SIM115
         except FileExistsError:
             raise CondyleError("is there already; choose another name", code="unwritable", path=path) from None
         except OSError as error:
@@ -53,6 +55,8 @@ class McapOutlet:
         if not self._stream.closed:
             self._writer.finish()
             self._stream.close()
+            if not self._count:
+                self._path.unlink(missing_ok=True)
 
 
 def relate_bodies(figure: Poses, skeleton: Skeleton) -> list[Transform]:

@@ -156,6 +156,16 @@ def test_what_is_not_known_holds_its_last_pose_within_its_segment_and_is_told() 
     assert whole.fill_gaps() is whole
 
 
+def test_what_is_never_known_stays_at_rest_and_is_not_said_to_be_held() -> None:
+    one = moving.links(("ball", "ball"))
+    hidden = np.zeros((one.take.frames, 3), bool)
+    hidden[:, 2] = True
+    whole = build_figure(one.skeleton, play(one.skeleton, one.take.mask(hidden))).fill_gaps()
+    np.testing.assert_array_equal(whole.R_parent_bone[50, 2], whole.R_parent_bone_rest[2])
+    (told,) = [finding.text for finding in whole.findings if finding.code == "pose-held"]
+    assert told.endswith("there it stays as it is at rest")
+
+
 def test_an_even_clock_stays_as_it_is_and_an_uneven_one_is_resampled_between_its_frames() -> None:
     one = moving.links(("ball",))
     figure = build_figure(one.skeleton, one.motion)

@@ -51,18 +51,34 @@ export function alarmList(alarms: readonly Alarm[]): HTMLElement[] {
 export function progressList(progress: readonly Progress[], interval: (joint: string) => string): HTMLElement[] {
   if (progress.length === 0) return [];
   const rows = [...progress]
-    .sort((a, b) => Number(a.done) - Number(b.done) || a.share - b.share)
+    .sort((a, b) => rank(a) - rank(b) || a.share - b.share)
     .map((one) =>
       el(
         "li",
-        { class: one.done ? "done" : "" },
+        { class: one.done ? "done" : one.set_aside ? "aside" : "" },
         el("bdi", { class: "name", text: one.name, title: one.joint }),
         bar(one.share),
+        turnedAxes(one),
         el("span", { class: "half", text: interval(one.joint) }),
-        el("span", { class: "limit quiet", text: one.limit ? LIMITS[one.limit] : "" }),
+        el("span", {
+          class: "limit quiet",
+          text: one.set_aside ? "asked, no gain" : one.limit ? LIMITS[one.limit] : "",
+        }),
       ),
     );
   return [el("h2", { text: "Joints" }), el("ol", {}, ...rows)];
+}
+
+/** What is asked for first, then what was asked for and gained nothing, then what is done. */
+function rank({ done, set_aside }: Progress): number {
+  return done ? 2 : set_aside ? 1 : 0;
+}
+
+/** A dot for each axis, full where the joint turned enough about it. */
+function turnedAxes({ axes, turned }: Progress): HTMLElement {
+  const sizes = turned.map((one) => `${Math.round((one * 180) / Math.PI)}°`).join(", ");
+  const told = `turned enough about ${axes} of 3 axes: ${sizes} (rms about its own axes, most first)`;
+  return el("span", { class: "axes", text: "●".repeat(axes) + "○".repeat(3 - axes), title: told, "aria-label": told });
 }
 
 function bar(share: number): HTMLElement {

@@ -31,8 +31,14 @@ export interface Progress {
   readonly name: string;
   /** 0 to 1 */
   readonly share: number;
+  /** known, or as far as this motion brings it */
   readonly done: boolean;
   readonly limit: "motion" | "noise" | "skin" | null;
+  /** about how many axes it turned enough, and [rad] rms about its own axes, most first */
+  readonly axes: number;
+  readonly turned: Vector;
+  /** it was asked for and gained nothing */
+  readonly set_aside: boolean;
 }
 
 export interface Solve {

@@ -256,9 +256,10 @@ class Figure:
         lost = (~self.known).sum(axis=0)
         worst = int(np.argmax(lost))
         first = int(np.argmin(self.known[:, worst]))
+        done = "the last known pose is held" if self.known[:, worst].any() else "it stays as it is at rest"
         text = (
             f"{many((lost > 0).sum(), 'bone')} not known throughout, most of all {self.names[worst]} in "
-            f"{many(lost[worst], 'frame')} from frame {first} on; there the last known pose is held"
+            f"{many(lost[worst], 'frame')} from frame {first} on; there {done}"
         )
         bodies = tuple(self.bodies[k] for k in np.flatnonzero(lost))
         told = Finding("pose-held", "warning", text, bodies, frame=first, count=int(lost[worst]))
