@@ -41,6 +41,16 @@ def test_two_worlds_are_told_and_registered_as_asked() -> None:
         assert "two-worlds" not in codes(fit)
 
 
+def test_one_sensor_in_another_world_is_told_as_such_and_not_as_a_loose_thing() -> None:
+    take, _, _ = two_worlds(second=("r_hand",))
+    told = condyle.fit(take, intervals=False)
+    (finding,) = (one for one in told.findings if one.code == "two-worlds")
+    assert finding.bodies == ("r_hand",)
+    assert "loose-body" not in codes(told)
+    fit = condyle.fit(take, intervals=False, register="auto")
+    assert ("r_hand", "r_forearm") in {(joint.child, joint.parent) for joint in fit.skeleton.joints}
+
+
 @pytest.mark.parametrize("who", ["a person", "a thing", "two people"])
 def test_one_world_is_left_as_it_is(who: str) -> None:
     world = simulate(human(), seconds=15, seed=4, disturbances=NOISE)
