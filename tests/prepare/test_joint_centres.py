@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import ArrayLike
 
 import condyle
-from condyle import rotation
+from condyle import CondyleError, rotation
 from condyle.io.format import ReadOptions
 from condyle.io.formats import read_recording
 from condyle.io.skeleton_file import read_skeleton
@@ -243,3 +243,29 @@ def test_knees_and_ankles_of_a_recorded_take_are_near_those_of_plug_in_gait(shar
             assert off < RECORDED_MAX_M
             assert joint.half_width is not None
             assert off < joint.half_width
+
+
+def test_bodies_of_a_list_that_names_centres_are_those_by_name() -> None:
+    recording = plug_in_gait(1, 5.0)[0]
+    by_name = take_of(recording)
+    listed = {one.body: [m.name for m in by_name.markers if m.body == one.body] for one in by_name.markers}
+    listed = {name.replace("pelvis", "Becken"): [label.lower() for label in own] for name, own in listed.items()}
+    (formed,) = bodies_in([recording], ReadOptions(bodies=listed))
+    take = to_take(formed)
+    np.testing.assert_allclose(take.p_world_body[:, take.index("Becken")], by_name.p_world_body[:, 0], atol=1e-12)
+    own, other = ({one.name: one.carried for one in one_take.markers if one.carried} for one_take in (take, by_name))
+    assert own.keys() == other.keys()
+    for name, carried in own.items():
+        assert carried.body == other[name].body.replace("pelvis", "Becken")  # type: ignore[union-attr]
+        np.testing.assert_allclose(carried.covariance, other[name].covariance, atol=1e-12)  # type: ignore[union-attr]
+    assert "segment-completed" in {one.code for one in formed.findings}
+
+
+def test_a_centre_in_a_list_needs_the_body_that_carries_it() -> None:
+    recording = plug_in_gait(1, 3.0)[0]
+    thigh = {"l_thigh": ("LTHI", "LKNE", "l_hip_centre")}
+    with pytest.raises(CondyleError, match="is a point of pelvis; list a body with three of LASI") as error:
+        bodies_in([recording], ReadOptions(bodies=thigh))
+    assert (error.value.code, error.value.body) == ("unknown-marker", "l_thigh")
+    with pytest.raises(CondyleError, match="the names of the markers do not tell it"):
+        bodies_in([recording], ReadOptions(bodies={"l_thigh": ("LTHI", "LKNE", "l_toe_centre")}))

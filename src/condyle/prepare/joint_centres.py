@@ -9,12 +9,13 @@ construction, so its residual tells nothing; what it may be off by is carried on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from ..errors import CondyleError
 from ..maths.arrays import Floats
 from ..maths.robust import median
 from ..maths.spool import over_frames, seal
@@ -137,6 +138,38 @@ def add_centres(recording: Recording, centres: Sequence[JointCentre]) -> Recordi
 
         names, position = [*names, one.name], over_frames(extend, position)
     return replace(recording, markers=Markers(tuple(names), seal(position)))
+
+
+def choose_centres(
+    found: Sequence[JointCentre], groups: Mapping[str, Sequence[str]], recordings: Sequence[Recording]
+) -> tuple[list[JointCentre], dict[str, tuple[str, ...]]]:
+    """Those centres that bodies of a list name as points of theirs, each carried by the body of the list that has its
+    markers; and the list with the labels of the recordings. A point that the recordings have is no such centre.
+    """
+    labels = tuple(dict.fromkeys(name for one in recordings if one.markers is not None for name in one.markers.names))
+
+    def spell_as_there(name: str) -> str:
+        column = match_marker(name, labels)
+        return name if column is None else labels[column]
+
+    own = {body: tuple(map(spell_as_there, markers)) for body, markers in groups.items()}
+    chosen = []
+    for centre in found:
+        body = next((body for body, markers in own.items() if centre.name in markers and centre.name not in labels), "")
+        if not body:
+            continue
+        shared = {other: len(set(centre.markers) & set(markers)) for other, markers in own.items() if other != body}
+        parent = max(shared, key=lambda other: shared[other], default="")
+        if shared.get(parent, 0) < 3:
+            raise CondyleError(
+                f"'{centre.name}' is a point of {centre.parent}; list a body with three of "
+                f"{', '.join(centre.markers)}, or give {body} three markers",
+                code="unknown-marker",
+                path=recordings[0].source,
+                body=body,
+            )
+        chosen.append(replace(centre, body=body, parent=parent))
+    return chosen, own
 
 
 def mark_centres(recording: Recording, centres: Sequence[JointCentre]) -> Recording:
