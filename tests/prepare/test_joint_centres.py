@@ -25,6 +25,7 @@ from condyle.prepare.joint_centres import (
     NEAR_WAIST_SD_M,
     SKIN_SD_M,
     SKIN_TO_CENTRE_M,
+    SKIN_TO_CENTRE_SD_M,
     Near,
     UncertainPoint,
     find_centre,
@@ -269,3 +270,18 @@ def test_a_centre_in_a_list_needs_the_body_that_carries_it() -> None:
     assert (error.value.code, error.value.body) == ("unknown-marker", "l_thigh")
     with pytest.raises(CondyleError, match="the names of the markers do not tell it"):
         bodies_in([recording], ReadOptions(bodies={"l_thigh": ("LTHI", "LKNE", "l_toe_centre")}))
+
+
+@pytest.mark.parametrize(("wand", "wider"), [(0.0, False), (35.0, True)])
+def test_a_knee_that_bends_another_way_than_its_markers_put_inwards_is_known_less(wand: float, wider: bool) -> None:
+    """The thigh's marker stands off the side of the leg by an angle [deg] about its long axis."""
+    off = rotation.from_vector([0.0, 0.0, np.radians(wand)]) @ [0.0, 0.1, 0.2]  # z up, y outwards
+    thigh = np.array([[0.0, 0.0, 0.4], [0.0, 0.055, 0.0], off])  # hip, marker at the knee, marker on the thigh
+    bend = np.linspace(0, 1, 60)[:, None] * [0.0, 1.0, 0.0]
+    shank = turned(bend, [[0.0, 0.05, -0.2], [0.0, 0.04, -0.4]], np.zeros(3))
+    above = np.broadcast_to(thigh, (60, 3, 3))
+    near = Near(("l_hip_centre", "LKNE", "LTHI"), above, shank, above[:, 1:2], above[:, :0])
+    found = find_centre("knee", "l", near, ("l_knee_centre", "l_shank", "l_thigh"), 10.0)
+    assert found is not None
+    assert (found.sd > 1.5 * SKIN_TO_CENTRE_SD_M) == wider
+    assert ("deg off" in found.made) == wider
