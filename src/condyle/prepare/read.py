@@ -160,13 +160,15 @@ def _bodies_as_listed(
     known: Sequence[BodyMarker],
 ) -> list[Recording]:
     """The recordings with the bodies of a list, which may name centres of joints as `info` has them."""
+    from .recognise_bodies import describe_completed, describe_computed
+
+    told = describe_computed(groups, recordings)
     if not any(marker.endswith(CENTRE) for markers in groups.values() for marker in markers):
-        return _form(recordings, groups, (), options, [])
+        return _form(recordings, groups, (), options, told)
     from .joint_centres import choose_centres
-    from .recognise_bodies import describe_completed
 
     centres, groups = choose_centres(_recognise(recordings, options, known).centres, groups, recordings)
-    return _form(recordings, groups, centres, options, describe_completed(centres))
+    return _form(recordings, groups, centres, options, [*describe_completed(centres), *told])
 
 
 def _recognise(recordings: Sequence[Recording], options: ReadOptions, known: Sequence[BodyMarker]) -> Recognition:

@@ -233,6 +233,28 @@ def describe_completed(centres: Sequence[JointCentre]) -> list[Finding]:
     return [Finding("segment-completed", "warning", text, tuple(one.body for one in centres))]
 
 
+def describe_computed(groups: Mapping[str, Sequence[str]], recordings: Sequence[Recording]) -> list[Finding]:
+    """What to say of listed bodies of which some points, by their names, are computed by a program and others not."""
+    labels = list(dict.fromkeys(name for one in recordings if one.markers is not None for name in one.markers.names))
+    if len(labels) > LABELS_MOST or any(len(label) > LABEL_MOST_CHARACTERS for label in labels):
+        return []
+    computed = {without_subject(label).casefold() for label in name_markers(labels).computed}
+    own = {
+        body: [label for label in markers if without_subject(label).casefold() in computed]
+        for body, markers in groups.items()
+    }
+    own = {body: points for body, points in own.items() if 0 < len(points) < len(groups[body])}
+    if not own:
+        return []
+    which = "; ".join(f"{body}: {', '.join(points)}" for body, points in own.items())
+    text = (
+        f"points that a program computed, and no markers, are listed: {which}. One that was computed from a "
+        "neighbour's markers is a point of both: the joint there hardly comes apart, and its interval does not contain "
+        "what the point may be off"
+    )
+    return [Finding("segment-completed", "warning", text, tuple(own))]
+
+
 def _look_at(recordings: Sequence[Recording]) -> tuple[list[str], Floats]:
     """Labels of all recordings, and some frames of them (n, k, 3) [m]."""
     labels: list[str] = []
