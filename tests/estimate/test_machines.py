@@ -24,8 +24,6 @@ def test_a_machine_has_its_tree_and_kinds_without_a_doubt(name: str, noise: floa
     one = machines.made(name, noise)
     skeleton = condyle.fit(one.take).skeleton
     assert {frozenset((joint.child, joint.parent)) for joint in skeleton.joints} == one.edges
-    if name == "lead-screw" and noise > 1:  # 13 mm each way are hidden in 2.5 mm and 0.5 deg
-        return
     true = {frozenset((f"link{k}", f"link{k + 1}")): joint.kind for k, joint in enumerate(one.joints)}
     assert {frozenset((joint.child, joint.parent)): joint.kind for joint in skeleton.joints} == true
     assert {frozenset((joint.child, joint.parent)) for joint in skeleton.loops} == {frozenset(p) for p in one.loop}
