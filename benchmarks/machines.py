@@ -88,7 +88,7 @@ def compare(found: Found, fit: condyle.Fit, rows: Sequence[tuple[float, float, f
             if row.angle.half_width is not None and row.lie != "parallel":
                 found.held.append(bool(abs(off) <= row.angle.half_width + 1e-9))
         parallel = "parallel" in (row.lie, chain.rows[min(k + 1, len(chain.rows) - 1)].lie)
-        if 0 < k < len(chain.rows) - 1 and not parallel:
+        if 0 < k < len(chain.rows) - 1 and not parallel and row.kind != "screw":  # whose offset is that of the zero
             off = abs(row.offset.value) - abs(d)
             found.length.append(off)
             if row.offset.half_width is not None:

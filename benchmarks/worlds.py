@@ -16,7 +16,6 @@ from condyle.simulate import Disturbances, human, prop, simulate, together
 
 from .harness import Table, arguments, edges, measured, percent, progress, publish, true_edges
 
-TOLD_TRIALS = 3  # in which it is tried as well whether two worlds are told without --register
 LEGS = ("l_thigh", "l_shank", "l_foot", "r_thigh", "r_shank", "r_foot")
 
 
@@ -92,8 +91,7 @@ def measure(case: Case, seeds: Sequence[int]) -> Found:
     found = Found()
     for seed in seeds:
         take, true, truth = make(case, seed)
-        if len(found.told) < TOLD_TRIALS:
-            found.told.append("two-worlds" in {told.code for told in condyle.fit(take, intervals=False).findings})
+        found.told.append("two-worlds" in {told.code for told in condyle.fit(take, intervals=False).findings})
         fit = condyle.fit(take, intervals=False, register="auto", no_fix=("slips", "part-time"))
         done = any(told.code == "registered" for told in fit.findings)
         found.registered.append(done)

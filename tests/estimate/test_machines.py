@@ -12,10 +12,10 @@ from condyle.maths import rotation
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.noise import Noise
 from condyle.pairs.sums import sum_pairs
-from condyle.simulate import Disturbances, human, simulate
+from condyle.simulate import MACHINES, Disturbances, MachineJoint, human, machine, simulate
 from tests.make import machines
 
-TREES = ("panda", "ur5", "skewed", "planar", "universal", "screw")
+TREES = ("panda", "ur5", "skewed", "planar", "universal", "screw", "lead-screw")
 
 
 @pytest.mark.parametrize("noise", [0.0, 1.0, 5.0])
@@ -24,8 +24,6 @@ def test_a_machine_has_its_tree_and_kinds_without_a_doubt(name: str, noise: floa
     one = machines.made(name, noise)
     skeleton = condyle.fit(one.take).skeleton
     assert {frozenset((joint.child, joint.parent)) for joint in skeleton.joints} == one.edges
-    if name == "screw" and noise > 1:
-        pytest.skip("a thread of 50 mm does not show in noise of 2.5 mm")
     true = {frozenset((f"link{k}", f"link{k + 1}")): joint.kind for k, joint in enumerate(one.joints)}
     assert {frozenset((joint.child, joint.parent)): joint.kind for joint in skeleton.joints} == true
     assert {frozenset((joint.child, joint.parent)) for joint in skeleton.loops} == {frozenset(p) for p in one.loop}
@@ -64,6 +62,24 @@ def test_a_screw_has_its_pitch_and_is_played_with_it() -> None:
     assert chain.played_m is not None
     assert chain.played_m < 0.003
     assert [told.code for told in fit.findings].count("screw-joint") == 1
+
+
+@pytest.mark.parametrize(("pitch", "turns"), [(0.005, 5.0), (0.02, 5.0), (0.05, 1.0)])
+def test_a_screw_is_one_however_often_it_turns_and_comes_apart_no_more_than_the_noise(
+    pitch: float, turns: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second of them comes apart by half the distance of its sensors, as bodies that are not joined do."""
+    joints = (*MACHINES["screw"][:1], MachineJoint("screw", 0.25, 0.8, pitch=pitch, sweep=2 * np.pi * turns))
+    monkeypatch.setitem(MACHINES, "own", (*joints, *MACHINES["screw"][2:]))
+    fit = condyle.fit(machine("own", seed=3, position_noise=0.0005, orientation_noise=np.radians(0.1)).take)
+    (screw,) = (joint for joint in fit.skeleton.joints if joint.kind == "screw")
+    assert screw.pitch is not None
+    assert abs(screw.pitch) == pytest.approx(pitch, rel=0.02)
+    assert screw.explained is not None
+    assert screw.residual < 1.1 * screw.explained
+    assert not [told for told in fit.findings if told.severity != "info"]
+    assert fit.skeleton.verdict is not None
+    assert (fit.skeleton.verdict.sure, fit.skeleton.verdict.joints) == (3, 3)
 
 
 def test_a_universal_joint_has_both_axes_and_two_rows() -> None:

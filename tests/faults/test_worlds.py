@@ -12,7 +12,7 @@ import condyle
 from condyle import UsageError, write_take
 from condyle.cli import main
 from condyle.estimate.registration import Registration
-from condyle.faults.worlds import _speak_against, check_register
+from condyle.faults.worlds import _is_late_only, _speak_against, check_register
 from condyle.simulate import Disturbances, human, prop, simulate, together
 from tests.estimate.test_registration import two_worlds
 
@@ -39,6 +39,22 @@ def test_two_worlds_are_told_and_registered_as_asked() -> None:
         assert "its clock late by" in one.text
         assert "±" in one.text
         assert "two-worlds" not in codes(fit)
+
+
+def test_one_sensor_in_another_world_is_told_as_such_and_not_as_a_loose_thing() -> None:
+    take, _, _ = two_worlds(second=("r_hand",))
+    told = condyle.fit(take, intervals=False)
+    (finding,) = (one for one in told.findings if one.code == "two-worlds")
+    assert finding.bodies == ("r_hand",)
+    assert "loose-body" not in codes(told)
+    fit = condyle.fit(take, intervals=False, register="auto")
+    assert ("r_hand", "r_forearm") in {(joint.child, joint.parent) for joint in fit.skeleton.joints}
+
+
+def test_a_sensor_that_is_only_late_is_in_the_same_world() -> None:
+    found = Registration(("a", "b"), np.eye(3), np.full(3, 0.01), 1.0, 0.3, 0.002, 0.1, 0.01, 0.01, None, 0.01)
+    assert _is_late_only(found)
+    assert not _is_late_only(replace(found, translation=np.array([1.0, 0.0, 0.0])))
 
 
 @pytest.mark.parametrize("who", ["a person", "a thing", "two people"])

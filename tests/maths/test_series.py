@@ -14,6 +14,7 @@ from condyle.maths.series import (
     find_held_frames,
     find_known_around,
     find_packets,
+    follow_turns,
     mean_step,
     segment_slices,
     spread_packets,
@@ -161,3 +162,15 @@ def test_an_even_clock_makes_no_frames_without_number() -> None:
     places = even_places(time)
     assert places is not None
     assert len(places.clock) <= 20 * len(time)
+
+
+def test_turns_are_those_that_something_else_tells_also_beyond_a_gap(rng: np.random.Generator) -> None:
+    true = np.linspace(0, 60, 300)
+    known = np.angle(np.exp(1j * (true + 1.0)))  # up to whole turns, from another zero
+    known[100:160] = np.nan
+    found = follow_turns(known, true + rng.normal(0, 0.8, 300), np.zeros(300, np.int64))
+    off = found - true
+    assert np.ptp(np.delete(off, np.arange(100, 160))) < 1e-9
+    assert abs(off[0]) < 0.5  # the zero is that of the other
+    assert np.abs(np.diff(found)).max() < 1  # what is not known goes on evenly
+    np.testing.assert_array_equal(follow_turns(np.full(4, np.nan), np.zeros(4), np.zeros(4, np.int64)), np.zeros(4))

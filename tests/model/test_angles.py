@@ -30,6 +30,15 @@ def test_ranges_leave_out_what_is_not_known_and_compare_the_sides() -> None:
     assert left.definition
 
 
+def test_sides_are_compared_wherever_the_side_stands_in_the_name() -> None:
+    made = make(np.array([[0.0, 0.0], [30.0, 10.0]]), "hip_flexion_l", "hip_flexion_r")
+    columns = tuple(replace(one, name=f"hip_{one.side}_angle") for one in made.columns)
+    left, right = replace(made, columns=columns).ranges
+    assert left.other_side == right.other_side == pytest.approx(20)
+    middle = replace(made, columns=tuple(replace(one, name=f"{one.name}x", side="", label="waist") for one in columns))
+    assert [row.other_side for row in middle.ranges] == [None, None]
+
+
 def test_sides_are_compared_over_whole_strides_where_both_have_some() -> None:
     values = np.array([[90.0, 0], [0, 0], [10, 5], [0, 20], [0, 5], [np.nan, 0]])
     strides = (Stride("l", 0, 0.1, 0.3), Stride("r", 0, 0.2, 0.4), Stride("l", 0, 0.4, 0.5), Stride("r", 1, 0.0, 9.0))

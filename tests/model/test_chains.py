@@ -80,6 +80,15 @@ def test_gaps_in_the_recording_are_gaps_in_the_angles() -> None:
     assert found.played_m is not None
 
 
+def test_a_screw_is_played_with_the_turns_that_it_made_in_a_gap() -> None:
+    one = machines.made("lead-screw")
+    hidden = np.zeros(one.take.seen.shape, bool)
+    hidden[400:480, 2] = True
+    (chain,) = condyle.fit(one.take.mask(hidden)).axes()
+    assert chain.played_m is not None
+    assert chain.played_m < 0.003
+
+
 def test_what_has_no_axes_or_is_named_wrongly_is_said() -> None:
     people = condyle.fit(simulate(human(), seconds=10, seed=1).take, intervals=False)
     assert not has_chains(people.skeleton)

@@ -16,13 +16,16 @@ from condyle.motion.angles import find_joint_angles
 from condyle.motion.known import (
     Matched,
     _free_joints,
+    describe_apart,
     falls_apart,
     join_matched,
     match_sensors,
+    measure_gaps,
     place_turned,
     play_known,
 )
 from condyle.simulate import Disturbances, SimulatedFigure, World, chain, human, simulate
+from tests.make import machines
 from tests.make.performers import mount_chain
 
 NOISE = Disturbances(position_noise=0.003, orientation_noise=0.009)
@@ -285,3 +288,12 @@ def test_angles_of_orientations_alone_are_those_that_were_played(performer: tupl
     whole, turned = (find_joint_angles(fit.skeleton, take).values for take in (later.take, placed))
     assert np.isfinite(turned).any(axis=0).all()
     assert np.degrees(np.nanmedian(np.abs(whole - turned))) < 2
+
+
+def test_the_thread_of_a_screw_is_no_gap_of_its_joint() -> None:
+    fit = machines.fitted("lead-screw")
+    gap, _, joints = measure_gaps(fit.skeleton, fit.take)
+    for before, now, own in zip(fit.skeleton.joints, joints, np.moveaxis(gap, 1, 0), strict=True):
+        assert now.residual == pytest.approx(before.residual, rel=0.05)
+        assert np.linalg.norm(own, axis=1).max() < 0.006
+    assert not describe_apart(fit.skeleton.joints, joints)

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import ArrayLike
 
 import condyle
-from condyle import rotation
+from condyle import CondyleError, rotation
 from condyle.io.format import ReadOptions
 from condyle.io.formats import read_recording
 from condyle.io.skeleton_file import read_skeleton
@@ -25,6 +25,7 @@ from condyle.prepare.joint_centres import (
     NEAR_WAIST_SD_M,
     SKIN_SD_M,
     SKIN_TO_CENTRE_M,
+    SKIN_TO_CENTRE_SD_M,
     Near,
     UncertainPoint,
     find_centre,
@@ -243,3 +244,44 @@ def test_knees_and_ankles_of_a_recorded_take_are_near_those_of_plug_in_gait(shar
             assert off < RECORDED_MAX_M
             assert joint.half_width is not None
             assert off < joint.half_width
+
+
+def test_bodies_of_a_list_that_names_centres_are_those_by_name() -> None:
+    recording = plug_in_gait(1, 5.0)[0]
+    by_name = take_of(recording)
+    listed = {one.body: [m.name for m in by_name.markers if m.body == one.body] for one in by_name.markers}
+    listed = {name.replace("pelvis", "Becken"): [label.lower() for label in own] for name, own in listed.items()}
+    (formed,) = bodies_in([recording], ReadOptions(bodies=listed))
+    take = to_take(formed)
+    np.testing.assert_allclose(take.p_world_body[:, take.index("Becken")], by_name.p_world_body[:, 0], atol=1e-12)
+    own, other = ({one.name: one.carried for one in one_take.markers if one.carried} for one_take in (take, by_name))
+    assert own.keys() == other.keys()
+    for name, carried in own.items():
+        assert carried.body == other[name].body.replace("pelvis", "Becken")  # type: ignore[union-attr]
+        np.testing.assert_allclose(carried.covariance, other[name].covariance, atol=1e-12)  # type: ignore[union-attr]
+    assert "segment-completed" in {one.code for one in formed.findings}
+
+
+def test_a_centre_in_a_list_needs_the_body_that_carries_it() -> None:
+    recording = plug_in_gait(1, 3.0)[0]
+    thigh = {"l_thigh": ("LTHI", "LKNE", "l_hip_centre")}
+    with pytest.raises(CondyleError, match="is a point of pelvis; list a body with three of LASI") as error:
+        bodies_in([recording], ReadOptions(bodies=thigh))
+    assert (error.value.code, error.value.body) == ("unknown-marker", "l_thigh")
+    with pytest.raises(CondyleError, match="the names of the markers do not tell it"):
+        bodies_in([recording], ReadOptions(bodies={"l_thigh": ("LTHI", "LKNE", "l_toe_centre")}))
+
+
+@pytest.mark.parametrize(("wand", "wider"), [(0.0, False), (35.0, True)])
+def test_a_knee_that_bends_another_way_than_its_markers_put_inwards_is_known_less(wand: float, wider: bool) -> None:
+    """The thigh's marker stands off the side of the leg by an angle [deg] about its long axis."""
+    off = rotation.from_vector([0.0, 0.0, np.radians(wand)]) @ [0.0, 0.1, 0.2]  # z up, y outwards
+    thigh = np.array([[0.0, 0.0, 0.4], [0.0, 0.055, 0.0], off])  # hip, marker at the knee, marker on the thigh
+    bend = np.linspace(0, 1, 60)[:, None] * [0.0, 1.0, 0.0]
+    shank = turned(bend, [[0.0, 0.05, -0.2], [0.0, 0.04, -0.4]], np.zeros(3))
+    above = np.broadcast_to(thigh, (60, 3, 3))
+    near = Near(("l_hip_centre", "LKNE", "LTHI"), above, shank, above[:, 1:2], above[:, :0])
+    found = find_centre("knee", "l", near, ("l_knee_centre", "l_shank", "l_thigh"), 10.0)
+    assert found is not None
+    assert (found.sd > 1.5 * SKIN_TO_CENTRE_SD_M) == wider
+    assert ("deg off" in found.made) == wider

@@ -119,6 +119,15 @@ def test_computed_points_make_no_bodies() -> None:
     assert found.groups == recognise_bodies([recording(WORN)]).groups
 
 
+def test_a_computed_point_among_the_markers_of_a_listed_body_is_told() -> None:
+    walk = recording(WORN | {"l_thigh": "LTH1 LKNE LHJC", "r_thigh": "RFEO RFEA RFEL"})
+    listed = {"pelvis": ("LASI", "RASI", "LPSI"), "l_thigh": ("LTH1", "LKNE", "LHJC"), "t": ("RFEO", "RFEA", "RFEL")}
+    (formed,) = bodies_in([walk], ReadOptions(bodies=listed))
+    (told,) = (one for one in formed.findings if one.code == "segment-completed")
+    assert told.bodies == ("l_thigh",)
+    assert "l_thigh: LHJC" in told.text
+
+
 def test_two_people_have_bodies_of_their_own() -> None:
     one, two = (
         recording({k: WORN[k] for k in ("pelvis", "chest", "l_thigh")}),

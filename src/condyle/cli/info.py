@@ -250,13 +250,9 @@ def _write_recognised(target: str, found: Recognition) -> None:
     for name, markers in found.lent.items():
         shared = ", ".join(marker for marker in markers if marker not in found.few[name])
         comments[name] = f"{shared} of a neighbour would draw the joint between them to itself"
-    offered = found.lent | {one.body: found.bodies[one.body].markers for one in found.centres}
-    comments |= {
-        one.body: f"by name alone: {one.name} is no marker but a point of {one.parent}" for one in found.centres
-    }
-    groups = {name: markers for name, markers in found.groups.items() if name not in offered}
+    comments |= {one.body: f"{one.name} is no marker but a point of {one.parent}" for one in found.centres}
     heading = [f"recognised as {found.title}" if found.title else "recognised by the names of landmarks"]
-    write_bodies(target, groups, comments, heading, offered)
+    write_bodies(target, found.groups, comments, heading, found.lent)
 
 
 def _write_bodies(target: str, source: str, proposals: list[BodyProposal]) -> None:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from .solve import Solution
 
 # Of the gap of directions beyond white noise, what turns the axis from take to take: hinges of diodem lie within their
-# intervals in 41 of 46 at 0.02 and 0.04, in 44 at 0.06; above 0.02 intervals in simulated slow noise are too wide.
+# intervals in 41 of 46 at 0.02 and 0.04, in 44 at 0.06; above 0.02 intervals in simulated slow noise are too wide,
+# which alone fixes it: either set-up held back (35 of 38 and 6 of 8), the choice is the same.
 AXIS_PLAY_SHARE = 0.02
 AXIS_EFFECT_MIN_SHARE = 0.25  # of the gap of directions: what effects are that slow noise does not explain, at least
 

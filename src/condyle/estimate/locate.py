@@ -14,7 +14,7 @@ from ..model.skeleton import ONE_AXIS, Joint, Kind, Point
 from ..pairs.fits import PairFits, gaps
 from .axes import estimate_axes
 from .kinds import PairMotion, classify, hinge_axes, measure_motion, play
-from .machines import MACHINE_OFF_RATIO, find_pitch, fit_universal, is_quiet, is_universal, off_limit
+from .machines import MACHINE_OFF_RATIO, find_thread, fit_universal, is_quiet, is_universal, off_limit
 from .solve import Solution, free_basis
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Located(NamedTuple):
     """Joints of a solution as values, with the directions held that their intervals leave open.
 
-    gap     (n, J, 3) [m]  what the solution leaves; NaN where not seen
+    gap     (n, J, 3) [m]  what the solution leaves, and the thread of a screw; NaN where not seen
     """
 
     joints: list[Joint]
@@ -74,7 +74,10 @@ def locate_joints(
 def _name_machine_joints(
     take: Take, structure: Structure, joints: list[Joint], solution: Solution, gap: Floats
 ) -> list[Joint]:
-    """The joints with those told as universal or screw that leave nothing beyond the noise."""
+    """The joints with those told as universal or screw that leave nothing beyond the noise.
+
+    gap   (n, J, 3) [m] of the joints; what the threads of screws make of it is taken out
+    """
     explained = np.sqrt(3 * structure.noise.gap_variance(*solution.joints))
     size = structure.motion.size
     found = list(joints)
@@ -95,10 +98,13 @@ def _name_machine_joints(
             )
     for a, joint in enumerate(joints):
         plain = joint.kind == "hinge" and (joint.play or 0.0) < MACHINE_OFF_RATIO * joint.rotation[0]
-        if plain and joint.axis_parent is not None:
+        if plain and joint.axis_child is not None and joint.axis_parent is not None:
             pair = (int(solution.pairs[a, 0]), int(solution.pairs[a, 1]))
-            pitch = find_pitch(take, pair, joint.axis_parent, gap[:, a], float(explained[a]))
-            found[a] = joint if pitch is None else replace(joint, kind="screw", pitch=pitch)
+            axes = (joint.axis_child, joint.axis_parent)
+            thread = find_thread(take, pair, axes, gap[:, a], float(explained[a]))
+            if thread is not None:
+                gap[:, a] -= thread.along[:, None] * (take.R_world_body[:, pair[1]] @ joint.axis_parent)
+                found[a] = replace(joint, kind="screw", pitch=thread.pitch, residual=thread.residual)
     return found
 
 

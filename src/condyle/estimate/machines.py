@@ -13,9 +13,11 @@ import numpy as np
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import median
+from ..maths.spool import over_frames
 from ..model.take import Take
 from ..pairs.fits import PairFits
 from ..pairs.noise import Noise
+from .kinds import INDEPENDENT_SAMPLES_HZ
 
 MACHINE_ROWS = 2000  # frames that tell a kind, spread over the take
 MACHINE_OFF_RATIO = 0.03  # what a kind does not allow over what it does; hinges of people have 0.06 and more
@@ -26,8 +28,13 @@ UNIVERSAL_SETTLED_SHARE = 1e-12  # of what is left, by which a round must lower 
 # Times its limit above which, lowered by less than the share in a round, a pair is not followed: in all the rounds that
 # would be a third.
 UNIVERSAL_HOPELESS_RATIO, UNIVERSAL_HOPELESS_SHARE = 2.0, 0.01
-SCREW_MIN_SHARE = 0.9  # of a hinge's square gap beyond the noise that a thread must explain
+SCREW_MIN_SHARE = 0.9  # of a hinge's square gap beyond the noise that a thread must explain,
+SCREW_NOISE_SHARE = 1.2  # where the noise counts as so much of its square: it is known to some per cent
+SCREW_MIN_T = 8.0  # slope of the thread over its standard error; hinges of built linkages have 3 at most
 SCREW_NOISE_RATIO = 4.0  # gap that is left over what noise explains, at most
+SCREW_MIN_TURN_RAD = np.radians(20.0)  # whole turn, from which on a thread is told from an axis that is a little off
+THREAD_GAP_MAX_FRAMES = 10  # not seen, over which a screw is taken to turn on by less than half a turn
+THREAD_MIN_FRAMES = 30  # of a run without a longer gap that tells a thread
 SLIDER_MIN_M = 0.005  # m rms along a rail
 SLIDER_NOISE_RATIO = 4.0  # turn, and motion across a rail, over the noise of both sensors, at most
 SLIDER_MAX_ACROSS_SHARE = 0.2  # of the motion along a rail: what is across it, however loud the sensors are
@@ -127,27 +134,61 @@ def off_limit(second: Floats, loud: Floats) -> Floats:
     return np.hypot(MACHINE_OFF_RATIO * second, loud)
 
 
-def find_pitch(take: Take, pair: tuple[int, int], axis_parent: Floats, gap: Floats, explained: float) -> float | None:
-    """[m] that a hinge moves along its axis in a whole turn; None where it is no screw.
+class Thread(NamedTuple):
+    """A screw's thread: pitch [m] along its axis in a whole turn, the rms gap [m] that it leaves of the joint, and the
+    gap (n,) [m] along the axis that it makes; zero where that is not known.
+    """
 
+    pitch: float
+    residual: float
+    along: Floats
+
+
+def find_thread(
+    take: Take, pair: tuple[int, int], axes: tuple[Floats, Floats], gap: Floats, explained: float
+) -> Thread | None:
+    """The thread of a hinge that moves along its axis as it turns, however often it turns; None where it is no screw.
+
+    axes       of the hinge in child and parent (3,)
     gap        (n, 3) [m] of the hinge in the world, from its parent's side to its child's
     explained  [m] rms gap that the noise explains
     """
-    rows = evenly(take.frames, MACHINE_ROWS)
-    rows = rows[take.seen[rows][:, pair].all(axis=1)]
-    child, parent = pair
-    R_parent = take.R_world_body[rows, parent]
-    turn = np.swapaxes(R_parent, 1, 2) @ take.R_world_body[rows, child]
-    angle = rotation.find_turn(axis_parent, turn @ rotation.project(turn.sum(axis=0)).T)
-    local = np.einsum("nyx,ny->nx", R_parent, gap[rows])
-    along = local @ axis_parent
-    angle = angle - angle.mean()
-    slope = float(angle @ (along - along.mean())) / max(float(angle @ angle), 1e-300)
-    left = local - (slope * angle + along.mean())[:, None] * axis_parent
-    before, after = (float(np.square(part).sum(axis=1).mean()) for part in (local, left))
-    told = before - after > SCREW_MIN_SHARE * (before - explained**2) and np.sqrt(before) > 2 * explained
+    axis_child, axis_parent = axes
+    onto = rotation.find_shortest_arc(axis_child, axis_parent)
+
+    def measure(R_child: Floats, R_parent: Floats, apart: Floats) -> Floats:
+        """(n, 3) [rad, m, m^2] angle about the axis up to whole turns, gap along the axis, its square across it."""
+        turn = onto.T @ np.swapaxes(R_parent, 1, 2) @ R_child
+        axis = R_parent @ axis_parent
+        along = np.einsum("nx,nx->n", apart, axis)
+        across = np.square(apart - along[:, None] * axis).sum(axis=1)
+        return np.stack([rotation.find_turn(axis_child, turn), along, across], axis=1)
+
+    R = take.R_world_body
+    found = over_frames(measure, R[:, pair[0]], R[:, pair[1]], gap)
+    rows = np.flatnonzero(np.isfinite(found).all(axis=1))
+    cut = (np.diff(rows) > THREAD_GAP_MAX_FRAMES) | (np.diff(take.segment[rows]) != 0)
+    runs = [run for run in np.split(rows, np.flatnonzero(cut) + 1) if len(run) >= THREAD_MIN_FRAMES]
+    if not runs:
+        return None
+    # How many turns pass in a gap is not known: each run has a zero of its own.
+    turned = [np.unwrap(found[run, 0]) for run in runs]
+    angle = np.concatenate([one - one.mean() for one in turned])
+    along = np.concatenate([found[run, 1] - found[run, 1].mean() for run in runs])
+    across = float(found[np.concatenate(runs), 2].mean())
+    slope = float(angle @ along) / max(float(angle @ angle), 1e-300)
+    before, after = (across + float(np.square(part).mean()) for part in (along, along - slope * angle))
+    seconds = take.seconds * len(along) / max(take.frames, 1) if take.timed else np.inf
+    samples = min(float(len(along)), max(INDEPENDENT_SAMPLES_HZ * seconds, 1.0))
+    told = (before - after) * samples > SCREW_MIN_T**2 * (after - across)
+    told &= before - after > SCREW_MIN_SHARE * (before - SCREW_NOISE_SHARE * explained**2)
     quiet = np.sqrt(after) < max(SCREW_NOISE_RATIO * explained, 1e-3 * np.sqrt(before))
-    return 2 * np.pi * slope if told and quiet else None
+    if not (told and quiet and np.ptp(angle) > SCREW_MIN_TURN_RAD):
+        return None
+    made = np.zeros(take.frames)
+    for run, one in zip(runs, turned, strict=True):
+        made[run] = slope * (one - one.mean()) + found[run, 1].mean()
+    return Thread(2 * np.pi * slope, float(np.sqrt(after)), made)
 
 
 class Slide(NamedTuple):

@@ -34,7 +34,7 @@ from .kinds import (
     measure_motion,
     measure_world_motion,
 )
-from .machines import Slide, find_sliders
+from .machines import Slide, find_sliders, find_thread
 from .tree import TRIAL_ROUNDS, ResidualRows, Tree, Trials, spanning_margins, swap_edges, try_rivals
 
 RARE_PAIR_SHARE = 0.2  # of the usual pair's frames, below which a pair is no candidate for an edge
@@ -101,6 +101,7 @@ class Structure:
     good        (n, m) poses that are no gross outliers
     noise       white noise of the sensors in a frame; turn, drift: motion of each body in the room
     sliders     pairs whose bodies slide along a line, and how: those of `apart`, and those that close a loop of joints
+    screws      pairs of the tree that come apart along a thread
     """
 
     rows: RowTake
@@ -122,6 +123,7 @@ class Structure:
     turn: Floats
     drift: Floats
     sliders: dict[int, Slide] = field(default_factory=dict)
+    screws: tuple[int, ...] = ()
 
     @property
     def edges(self) -> Ints:
@@ -161,7 +163,7 @@ def infer_structure(
     nearness = NEARNESS_POWER * _log_reach(fits)
     between, strangers, named = _score_names(take.names, fits.pairs, edges)
     handicap = resting + nearness + named
-    trials, search, sliders = Trials(), None, dict[int, Slide]()
+    trials, search, sliders, screws = Trials(), None, dict[int, Slide](), tuple[int, ...]()
     if paper:
         tree = spanning_margins(take.bodies, fits, edges)
     else:
@@ -185,6 +187,8 @@ def infer_structure(
     elif not paper:
         free = _on_room(sums, fits, motion, tree.edges, noise, turn, drift, still_world)
         apart = _apart(sums, fits, motion, tree, noise, free, between, strangers)
+        screws = _find_screws(take, fits, motion, noise, tree.edges)
+        apart = {edge: reason for edge, reason in apart.items() if edge not in screws}
         apart |= {int(edge): "slider" for edge in tree.edges if int(edge) in sliders}
         apart = {edge: reason for edge, reason in apart.items() if edge not in held or reason == "slider"}
     tree = tree.at(~np.isin(tree.edges, list(apart)))
@@ -193,7 +197,8 @@ def infer_structure(
         loops, tied = _loops(rows.take, fits, motion, tree, resting)
     sliders = {k: slide for k, slide in sliders.items() if apart.get(k) == "slider" or _closes(take, fits, tree, k)}
     facts = (rows, sums, fits, motion, tree, apart, determined, loops, tied)
-    return Structure(*facts, handicap, nearness, between, trials, search, good, rows.noise, turn, drift, sliders)
+    scores = (handicap, nearness, between)
+    return Structure(*facts, *scores, trials, search, good, rows.noise, turn, drift, sliders, screws)
 
 
 def _read_trusted(
@@ -344,6 +349,18 @@ def _prefer_sliders(
             edges[max(loose, key=lambda e: fits.residual[edges[e]])] = k
             changed = True
     return spanning_margins(bodies, fits, edges) if changed else tree
+
+
+def _find_screws(take: Take, fits: PairFits, motion: PairMotion, noise: Noise, edges: Ints) -> tuple[int, ...]:
+    """Edges (J,) whose bodies turn about one axis and come apart along it as a thread has it, however far."""
+    found = []
+    for edge in edges[turn_about_one_axis(fits, motion, noise)[edges] & above_noise(fits, edges, noise)].tolist():
+        joint = fits.pairs[[edge]], fits.p_child_joint[[edge]], fits.p_parent_joint[[edge]]
+        explained = float(np.sqrt(3 * noise.gap_variance(*joint)[0]))
+        axes, (child, parent) = (fits.axis_child[edge, :, 0], fits.axis_parent[edge, :, 0]), fits.pairs[edge].tolist()
+        if find_thread(take, (child, parent), axes, gaps(take, *joint)[:, 0], explained) is not None:
+            found.append(edge)
+    return tuple(found)
 
 
 def _closes(take: Take, fits: PairFits, tree: Tree, pair: int) -> bool:

@@ -66,6 +66,7 @@ def measure_support(take: Take, structure: Structure) -> dict[int, EdgeSupport]:
     pairs, z = _standard_errors(take, structure, spanning)
     z = z[: len(edges)]
     plain = find_plain_hinges(structure.fits, structure.motion, structure.noise.of_rows(structure.rows.every))
+    plain[list(structure.screws)] = True
     z = _rule_out(structure, plain, pairs, z)
     most, alike = _most_support(take.bodies, structure, plain)
     for k, others in _contradict_own(take, structure, pairs, z).items():

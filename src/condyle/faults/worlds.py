@@ -25,7 +25,11 @@ REGISTER_LEAST_RESIDUAL_M = 0.003  # m, as which a smaller usual one counts
 REGISTER_MIN_GAIN = 3.0  # times that the gap must be larger with both in one world as recorded
 ROTATION_MAX_95_RAD, TRANSLATION_MAX_95_M = np.radians(5.0), 0.1  # half-widths of intervals: wider is not determined,
 SCALE_MAX_95, DELAY_MAX_95_S = 0.05, 0.05  # nor is a scale [-] or a delay [s]
-WORLDS_TOLD_MAX_PAIRS = 100  # pairs of bodies of two figures, up to which it is looked for without being asked
+SAME_WORLD_MAX_RAD, SAME_WORLD_MAX_M = (
+    np.radians(5.0),
+    0.2,
+)  # apart up to which two worlds are one, and a sensor is late
+WORLDS_TOLD_MAX_PAIRS = 100  # pairs of bodies of the largest figure and others that are looked at without being asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,14 +175,15 @@ def _look_for_worlds(estimate: Estimate) -> list[Finding]:
     """Figures that would be joined if they were in another world than the largest."""
     take = estimate.take
     first, others = _find_systems(estimate, "auto")
-    told = []
-    for own in others:
+    told, looked = [], 0
+    for own in others if len(first) > 1 and estimate.structure.determined else ():
         from ..estimate.registration import find_registration
 
-        if len(own) < 2 or len(first) * len(own) > WORLDS_TOLD_MAX_PAIRS or not estimate.structure.determined:
-            continue
+        looked += len(first) * len(own)
+        if looked > WORLDS_TOLD_MAX_PAIRS:
+            break
         found = find_registration(take, first, own, quick=True)
-        if found is not None and not _speak_against(estimate, found):
+        if found is not None and not _is_late_only(found) and not _speak_against(estimate, found):
             names = tuple(take.names[k] for k in own)
             text = (
                 f"{_list(names)}: tracked in another world than {found.pair[0]}, turned by "
@@ -187,6 +192,12 @@ def _look_for_worlds(estimate: Estimate) -> list[Finding]:
             )
             told.append(Finding("two-worlds", "warning", text, names, value=found.angle, unit="rad"))
     return told
+
+
+def _is_late_only(found: Registration) -> bool:
+    """Whether the second system is in the same world, on another clock: a late sensor."""
+    near = found.angle < max(SAME_WORLD_MAX_RAD, found.rotation_95)
+    return bool(near and np.linalg.norm(found.translation) < max(SAME_WORLD_MAX_M, found.translation_95))
 
 
 def _list(names: Sequence[str]) -> str:

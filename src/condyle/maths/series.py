@@ -22,6 +22,7 @@ PACKET_MIN_SHORT_SHARE = 0.25  # of the steps: clocks that tremble have fewer sh
 PACKET_MAX_OFF = 0.4  # of the usual time of a frame, by which that of a packet may be off; sizes 2 and 3 may take turns
 PACKET_MIN_LIKE_SHARE = 0.75  # of the packets that must be so; where frames were lost at random fewer are
 PACKET_MIN_COUNT = 10  # whole packets
+TURNS_WINDOW_FRAMES = 15  # whose median tells whole turns: noise of a third of a turn is then a tenth
 MOST_EVEN_FRAMES = 20  # frames of an even clock for each that was recorded: pauses are cut out at as many steps
 
 
@@ -199,3 +200,41 @@ def block_medians(values: Floats, first: Ints) -> Floats:
         table[np.arange(len(values)) - first[block], block] = values[:, k]
         out[:, k] = median(table, np.nan)
     return out
+
+
+def follow_turns(angle: Floats, wanted: Floats, segment: Ints) -> Floats:
+    """(n,) [rad] angles that are known up to whole turns, with the turns that something else tells, and its zero.
+
+    wanted  (n,) [rad] as it tells them, with more noise; NaN where not known
+
+    The frames around each in its run of frames that are known decide: no single bad one counts. Where one of the two is
+    not known the angle is within half a turn of even motion, in a segment without any of zero. Never known: zeros.
+    """
+    angle = np.array(angle)
+    seen = np.isfinite(angle) & np.isfinite(wanted)
+    if not seen.any():
+        return np.zeros(len(angle))
+    ends, ahead = np.flatnonzero(np.diff(seen) | (np.diff(segment) != 0)) + 1, np.zeros(len(angle))
+    for run in np.split(np.arange(len(angle)), ends):
+        if seen[run[0]]:
+            angle[run] = np.unwrap(angle[run])
+            ahead[run] = _smooth_median(wanted[run] - angle[run])
+    zero = np.angle(np.exp(1j * ahead[seen]).mean())  # the same in all frames but for whole turns
+    angle += zero
+    angle[seen] += _round_turns(ahead[seen] - zero)
+    for part in segment_slices(segment):
+        rows, other = (part.start + np.flatnonzero(which[part]) for which in (seen, ~seen))
+        even = np.interp(other, rows, angle[rows]) if len(rows) else np.zeros(len(other))
+        angle[other] = np.where(np.isfinite(angle[other]), angle[other] + _round_turns(even - angle[other]), even)
+    return angle
+
+
+def _smooth_median(values: Floats) -> Floats:
+    """(n,) medians over `TURNS_WINDOW_FRAMES`: noise is less, and a step stays where it is."""
+    wide = np.pad(values, TURNS_WINDOW_FRAMES // 2, mode="symmetric")
+    return np.asarray(np.median(np.lib.stride_tricks.sliding_window_view(wide, TURNS_WINDOW_FRAMES), axis=-1))
+
+
+def _round_turns(angle: Floats) -> Floats:
+    """[rad] in whole turns."""
+    return np.asarray(2 * np.pi * np.round(angle / (2 * np.pi)))

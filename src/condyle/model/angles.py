@@ -156,8 +156,7 @@ class Angles:
         named = {row.name: row for row in rows}
         found = []
         for row, column in zip(rows, self.columns, strict=True):
-            stem, side = row.name[:-2], row.name[-2:]
-            other = named.get(stem + {"_l": "_r", "_r": "_l"}.get(side, "?")) if column.side else None
+            other = named.get(_name_other_side(column))
             found.append(row if other is None else replace(row, other_side=_compare_sides(row, other)))
         return tuple(found)
 
@@ -203,6 +202,16 @@ class Angles:
         joints = len({column.label for column in self.columns})
         counts = (joints, "joint"), (len(self.columns), "angle"), (len(self.time), "frame")
         return f"{', '.join(many(*one) for one in counts)}: {self.title}"
+
+
+def _name_other_side(column: AngleColumn) -> str:
+    """hip_flexion_l to hip_flexion_r, and hip_l_angle to hip_r_angle; "" where there is no side."""
+    tail, other = f"_{column.side}", {"l": "_r", "r": "_l"}.get(column.side, "")
+    if not other:
+        return ""
+    if column.name.endswith(tail):
+        return column.name.removesuffix(tail) + other
+    return column.label.removesuffix(tail) + other + column.name.removeprefix(column.label)
 
 
 def _compare_sides(row: AngleRange, other: AngleRange) -> float | None:

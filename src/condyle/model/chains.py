@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import CondyleError, UsageError, check_number
 from ..maths import rotation
 from ..maths.arrays import Floats, evenly
+from ..maths.series import follow_turns
 from .axes import Axis, AxisChain, AxisKind, Recorded, invert, tabulate
 from .limbs import find_covariance, find_sides
 from .motion import match_bodies
@@ -187,11 +188,14 @@ def _split_joint(
         return [(Axis(joint.child, inner, outer, p_in, z_in, p_out, z_out, usual, covariance, kind="slider"), along)]
     angle = rotation.find_turn(z_out, usual.T @ turn)
     start = usual @ rotation.from_vector(angle[row] * z_out)
-    whole = _unwrap(take, angle - angle[row])
-    pitch = joint.pitch or 0.0
-    # The point of a screw is given where it is on the mean.
-    p_in = p_in - z_in * pitch / (2 * np.pi) * float(np.nanmean(whole))
+    whole, pitch = _unwrap(take, angle - angle[row]), joint.pitch or 0.0
     kind: AxisKind = "screw" if joint.kind == "screw" else "hinge"
+    if pitch:
+        apart = (invert(_poses(take, inner)) @ _poses(take, outer) @ np.append(p_out, 1.0))[:, :3] - p_in
+        along = apart @ z_in
+        whole = np.where(np.isfinite(angle), follow_turns(angle, along * 2 * np.pi / pitch, take.segment), np.nan)
+        p_in = p_in + z_in * pitch / (2 * np.pi) * whole[row]
+        whole = whole - whole[row]
     one = Axis(joint.child, inner, outer, p_in, z_in, p_out, z_out, start, covariance, kind=kind, pitch=pitch)
     return [(one, whole)]
 

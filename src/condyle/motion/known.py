@@ -18,7 +18,7 @@ from ..maths.arrays import Bools, Floats, evenly
 from ..maths.graph import components
 from ..maths.robust import quantile
 from ..maths.spool import over_frames, seal
-from ..model.motion import Motion, forward, order_joints
+from ..model.motion import Motion, forward, list_screws, order_joints
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD, BodyMarker, Take, join, with_world
 from ..model.values import dataclass
@@ -27,6 +27,7 @@ from ..prepare.shapes import Shape, fit_poses
 from ..result.verdict import add_verdict
 from .freedom import Absent, describe_absent, find_absent
 from .ik import choose_sigmas, fit_motion
+from .rails import follow_thread
 from .unplaced import HELD, choose_turns, describe_unplaced, measure_parting, measure_place_errors
 
 COMPARED_FRAMES = 200  # of a take, in which a figure with such joints held is compared with one with them free
@@ -439,6 +440,8 @@ def measure_gaps(
 ) -> tuple[Floats, Floats, tuple[Joint, ...]]:
     """Gaps (n, J, 3) [m] of the measured poses, their weights (n, J), and the joints with what these leave of them.
 
+    A screw's gap is what is left when its thread is followed.
+
     weight  (n, J) [-] as it is known; None: 1 where both bodies are seen
     """
     if not skeleton.joints:
@@ -448,6 +451,7 @@ def measure_gaps(
         np.stack([getattr(joint, name) for joint in skeleton.joints]) for name in ("p_child_joint", "p_parent_joint")
     )
     gap = gaps(take, pairs, *halves)
+    _take_out_threads(skeleton, take, gap)
     both: Bools = np.asarray(take.seen[:, pairs[:, 0]] & take.seen[:, pairs[:, 1]])
     weight = both.astype(np.float64) if weight is None else weight
     sizes = gap_residual(gap, weight)
@@ -456,3 +460,14 @@ def measure_gaps(
         for joint, size, count in zip(skeleton.joints, sizes, both.sum(axis=0), strict=True)
     )
     return gap, weight, joints
+
+
+def _take_out_threads(skeleton: Skeleton, take: Take, gap: Floats) -> None:
+    """Takes out of gaps (n, J, 3) [m], in the order of the joints, what the threads of screws make of them."""
+    for screw in list_screws(skeleton):
+        child, parent = take.index(screw.joint.child), take.index(screw.joint.parent)
+        R, a = take.R_world_body, skeleton.joints.index(screw.joint)
+        axis = R[:, parent] @ screw.axis_parent
+        slide = np.einsum("ni,ni->n", gap[:, a], axis)
+        turn = np.swapaxes(R[:, parent], -1, -2) @ R[:, child]
+        gap[:, a] -= follow_thread(screw, slide, turn, take.segment)[:, None] * axis

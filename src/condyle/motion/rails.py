@@ -12,12 +12,10 @@ import numpy as np
 
 from ..maths import rotation
 from ..maths.arrays import Floats, Ints
-from ..maths.series import segment_slices
+from ..maths.series import follow_turns
 from ..model.motion import Motion, Screw, forward, list_screws, order_joints
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import Take
-
-TURNS_WINDOW_FRAMES = 15  # whose median tells whole turns: noise of a third of the pitch is then a tenth
 
 
 def keep_on_rails(skeleton: Skeleton, motion: Motion) -> Motion:
@@ -74,41 +72,15 @@ def follow_threads(skeleton: Skeleton, slide: Floats | None, R_parent_body: Floa
         return None
     found = np.zeros(slide.shape)
     for screw in list_screws(skeleton):
-        found[:, screw.child] = _follow_thread(screw, slide[:, screw.child], R_parent_body[:, screw.child], segment)
+        found[:, screw.child] = follow_thread(screw, slide[:, screw.child], R_parent_body[:, screw.child], segment)
     return found
 
 
-def _follow_thread(screw: Screw, slide: Floats, R: Floats, segment: Ints) -> Floats:
-    """`follow_threads` of one screw: slide (n,), R_parent_body (n, 3, 3)."""
+def follow_thread(screw: Screw, slide: Floats, R: Floats, segment: Ints) -> Floats:
+    """(n,) [m] `follow_threads` of one screw: slide (n,) [m], R_parent_body (n, 3, 3)."""
     onto = rotation.find_shortest_arc(screw.axis_child, screw.axis_parent)
-    angle, wanted = rotation.find_turn(screw.axis_child, onto.T @ R), slide / screw.step
-    seen = np.isfinite(angle) & np.isfinite(wanted)
-    if not seen.any():
-        return np.zeros(len(slide))
-    ends, ahead = np.flatnonzero(np.diff(seen) | (np.diff(segment) != 0)) + 1, np.zeros(len(slide))
-    for run in np.split(np.arange(len(slide)), ends):
-        if seen[run[0]]:
-            angle[run] = np.unwrap(angle[run])
-            ahead[run] = _smooth_median(wanted[run] - angle[run])
-    zero = np.angle(np.exp(1j * ahead[seen]).mean())  # the same in all frames but for whole turns
-    angle += zero
-    angle[seen] += _round_turns(ahead[seen] - zero)
-    for part in segment_slices(segment):
-        rows, other = (part.start + np.flatnonzero(which[part]) for which in (seen, ~seen))
-        even = np.interp(other, rows, angle[rows]) if len(rows) else np.zeros(len(other))
-        angle[other] = np.where(np.isfinite(angle[other]), angle[other] + _round_turns(even - angle[other]), even)
-    return np.asarray(screw.step * angle)
-
-
-def _smooth_median(values: Floats) -> Floats:
-    """(n,) medians over `TURNS_WINDOW_FRAMES`: noise is less, and a step stays where it is."""
-    wide = np.pad(values, TURNS_WINDOW_FRAMES // 2, mode="symmetric")
-    return np.asarray(np.median(np.lib.stride_tricks.sliding_window_view(wide, TURNS_WINDOW_FRAMES), axis=-1))
-
-
-def _round_turns(angle: Floats) -> Floats:
-    """[rad] in whole turns."""
-    return np.asarray(2 * np.pi * np.round(angle / (2 * np.pi)))
+    angle = rotation.find_turn(screw.axis_child, onto.T @ R)
+    return np.asarray(screw.step * follow_turns(angle, slide / screw.step, segment))
 
 
 def turn_threads(skeleton: Skeleton, slide: Floats, R_before: Floats, R_after: Floats) -> Floats:

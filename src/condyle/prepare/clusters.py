@@ -229,8 +229,8 @@ def _unknown(recording: Recording, marker: str, body: str) -> CondyleError:
     text = f"no marker '{marker}' for {body}; {hint}"
     if marker.endswith(CENTRE):
         text = (
-            f"'{marker}' is no marker but a joint centre, by which segments of two markers are completed where bodies "
-            f"are formed by name; leave --bodies out, or give {body} three markers"
+            f"'{marker}' is no marker but a joint centre, and the names of the markers do not tell it; `condyle info` "
+            f"lists those that they tell; give {body} three markers"
         )
     return CondyleError(text, code="unknown-marker", path=recording.source, body=body)
 

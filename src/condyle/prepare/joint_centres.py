@@ -9,12 +9,13 @@ construction, so its residual tells nothing; what it may be off by is carried on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from ..errors import CondyleError
 from ..maths.arrays import Floats
 from ..maths.robust import median
 from ..maths.spool import over_frames, seal
@@ -36,6 +37,12 @@ ABOVE = {
 }  # {segment: the one that carries the joint above it, and the joint}
 SKIN_TO_CENTRE_M = {"knee": 0.055, "ankle": 0.042, "elbow": 0.042, "wrist": 0.03}  # half an adult's width and a marker
 SKIN_TO_CENTRE_SD_M = 0.02  # of that: knees are 75 mm wide in children to 125, and its direction is 20 deg off
+INWARDS_MAX_OFF_RAD = np.radians(20.0)  # that this allows for: what the axis of the joint is off beyond it is added
+BENDING = ("knee", "elbow")  # joints that a limb goes across: a foot goes along the shank, and tells no direction
+BENT_MIN_M = (
+    0.03  # m rms that the markers below a joint go across the limb, from which on they tell which way it bends,
+)
+BENT_MAX_SHARE = 0.5  # and of that to the side at most
 AT_MARKER_SD_M = 0.06  # of a centre that is only known to lie near a marker at the joint
 BETWEEN_MARKERS_SD_M = 0.015  # of one half-way between markers on both sides of the joint
 NEAR_SPINES_SD_M = 0.015  # of a hip by Harrington's regression: 5 to 10 mm in images, and markers on skin
@@ -139,6 +146,38 @@ def add_centres(recording: Recording, centres: Sequence[JointCentre]) -> Recordi
     return replace(recording, markers=Markers(tuple(names), seal(position)))
 
 
+def choose_centres(
+    found: Sequence[JointCentre], groups: Mapping[str, Sequence[str]], recordings: Sequence[Recording]
+) -> tuple[list[JointCentre], dict[str, tuple[str, ...]]]:
+    """Those centres that bodies of a list name as points of theirs, each carried by the body of the list that has its
+    markers; and the list with the labels of the recordings. A point that the recordings have is no such centre.
+    """
+    labels = tuple(dict.fromkeys(name for one in recordings if one.markers is not None for name in one.markers.names))
+
+    def spell_as_there(name: str) -> str:
+        column = match_marker(name, labels)
+        return name if column is None else labels[column]
+
+    own = {body: tuple(map(spell_as_there, markers)) for body, markers in groups.items()}
+    chosen = []
+    for centre in found:
+        body = next((body for body, markers in own.items() if centre.name in markers and centre.name not in labels), "")
+        if not body:
+            continue
+        shared = {other: len(set(centre.markers) & set(markers)) for other, markers in own.items() if other != body}
+        parent = max(shared, key=lambda other: shared[other], default="")
+        if shared.get(parent, 0) < 3:
+            raise CondyleError(
+                f"'{centre.name}' is a point of {centre.parent}; list a body with three of "
+                f"{', '.join(centre.markers)}, or give {body} three markers",
+                code="unknown-marker",
+                path=recordings[0].source,
+                body=body,
+            )
+        chosen.append(replace(centre, body=body, parent=parent))
+    return chosen, own
+
+
 def mark_centres(recording: Recording, centres: Sequence[JointCentre]) -> Recording:
     """The recording, whose bodies were formed with the centres, with what they are points of."""
     metres = length_of(recording)[0]
@@ -220,7 +259,9 @@ def find_centre(
     elif len(at) > 1:
         found = _near(at.mean(axis=0), BETWEEN_MARKERS_SD_M, f"middle of the markers at the {joint}")
     else:
-        found = _shift_inwards(at[0], *_find_inner(shape, near.markers, at[0], other), joint)
+        up, inner = _find_inner(shape, near.markers, at[0], other)
+        way = _find_way(see(near.below), up - at[0]) if joint in BENDING else None
+        found = _shift_inwards(at[0], up, inner, joint, way)
     if not np.isfinite(found.covariance).all() or not np.isfinite(found.p).all():
         return None
     centre = JointCentre(*names, near.markers, shape.points, found.p, found.covariance, found.made)
@@ -273,18 +314,36 @@ def _find_inner(shape: Shape, markers: Sequence[str], marker: Floats, other: Flo
     return up, 2 * marker - outer
 
 
-def _shift_inwards(marker: Floats, up: Floats, inner: Floats, joint: str) -> UncertainPoint:
+def _find_way(points: Floats, along: Floats) -> Floats | None:
+    """(3,) across a limb `along` (3,), where moving points (n, k, 3) [m] go most; None where they do not go one way."""
+    off = (points - points.mean(axis=0)).reshape(-1, 3)
+    off = off - np.outer(off @ along, along) / (along @ along)
+    _, size, axes = np.linalg.svd(off / np.sqrt(len(points)), full_matrices=False)
+    return np.asarray(axes[0]) if size[0] > BENT_MIN_M and size[1] < BENT_MAX_SHARE * size[0] else None
+
+
+def _shift_inwards(marker: Floats, up: Floats, inner: Floats, joint: str, way: Floats | None) -> UncertainPoint:
     """From a marker on the outer side by half a joint's width inwards, across the limb.
 
-    Motion tells less: these joints bend about one axis, and along it skin moves more than the centre would.
+    Motion tells less: these joints bend about one axis, and along it skin moves more than the centre would. But where
+    the limb below goes another way (3,) than across the joint as the markers have it, one of the two is wrong.
     """
     inwards, along = inner - marker, up - marker
     inwards = inwards - along * (along @ inwards) / max(float(along @ along), 1e-12)
     width, far = SKIN_TO_CENTRE_M.get(joint), float(np.linalg.norm(inwards))
     if width is None or not far > ACROSS_MIN_M:
         return _near(marker, AT_MARKER_SD_M, f"marker at the {joint}")
-    made = f"half the usual width of a person's {joint} inwards of its marker"
-    return _near(marker + width * inwards / far, SKIN_TO_CENTRE_SD_M, made)
+    inwards, made = inwards / far, f"half the usual width of a person's {joint} inwards of its marker"
+    found = _near(marker + width * inwards, SKIN_TO_CENTRE_SD_M, made)
+    if way is None:
+        return found
+    across = np.cross(along / np.linalg.norm(along), inwards)
+    off = float(np.arctan2(abs(way @ inwards), abs(way @ across)))
+    if off <= INWARDS_MAX_OFF_RAD:
+        return found
+    covariance = found.covariance + (width * np.sin(off)) ** 2 * np.outer(across, across)
+    told = f"{made}, of which the bending of the {joint} is {np.degrees(off):.0f} deg off"
+    return UncertainPoint(found.p, covariance, told)
 
 
 def _expect_hip(shape: Shape, markers: Sequence[str], side: Side, mirrored: bool) -> UncertainPoint:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -16,11 +16,15 @@ from ..io.formats import list_files, read_recording
 from ..maths.arrays import Floats
 from ..model.field import Rod
 from ..model.recording import QUATERNIONS, Bodies, Recording, to_take
-from ..model.take import BodyMarker, Take, join
+from ..model.take import CENTRE, BodyMarker, Take, join
 from ..model.values import dataclass
 from .convention import Diagnosis, apply_diagnosis, diagnose
 from .cutting import choose_bodies, cut_time, rename_marker
 from .odd_sensors import repair_odd_sensors
+
+if TYPE_CHECKING:  # of markers alone
+    from .joint_centres import JointCentre
+    from .recognise_bodies import Recognition
 
 MOST_TRIED_BODIES = 64  # bodies beyond which trying conventions would take longer than the fit
 SIDE_BY_SIDE_MIN_SHARE = 0.5  # of the shorter of two files' time, from which they were recorded side by side
@@ -98,7 +102,7 @@ def recordings_in(
     """The part of every file that is asked for, with bodies formed where that was asked."""
     recordings = [read_recording(file, options) for path in paths for file in list_files(path)]
     if options.bodies is not None:  # what markers do in the part that is not wanted tells nothing
-        recordings = bodies_in([cut_time(one, options.start, options.stop) for one in recordings], options)
+        recordings = bodies_in([cut_time(one, options.start, options.stop) for one in recordings], options, known)
     else:  # files side by side have one clock once they are together
         recordings = [cut_time(one, options.start, options.stop) for one in bodies_in(recordings, options, known)]
     return [choose_bodies(one, options.only, options.drop, options.rename) for one in recordings]
@@ -119,7 +123,6 @@ def bodies_in(
     """The recordings with bodies: formed from markers where that was asked, side by side where each file has one."""
     if options.bodies is not None:
         from ..io.bodies_file import bodies_of
-        from .clusters import form_bodies
 
         for one in recordings:
             if one.markers is None:
@@ -128,7 +131,7 @@ def bodies_in(
                     code="option-not-used",
                     path=one.source,
                 )
-        return form_bodies(recordings, bodies_of(options.bodies), fix_swaps="swaps" in options.fix)
+        return _bodies_as_listed(recordings, bodies_of(options.bodies), options, known)
     if _has_markers_only(recordings):
         return _bodies_by_name(recordings, options, known)
     return _side_by_side(recordings)
@@ -142,23 +145,62 @@ def _bodies_by_name(
     recordings: Sequence[Recording], options: ReadOptions, known: Sequence[BodyMarker]
 ) -> list[Recording]:
     """The recordings with the bodies that the names of their markers tell; as they are where they tell none."""
-    from .clusters import form_bodies
-    from .joint_centres import add_centres, mark_centres
-    from .recognise_bodies import describe_recognition, recall_bodies, recognise_bodies
+    from .recognise_bodies import describe_recognition
+
+    found = _recognise(recordings, options, known)
+    if not found.bodies:
+        return list(recordings)
+    return _form(recordings, found.groups, found.centres, options, describe_recognition(found))
+
+
+def _bodies_as_listed(
+    recordings: Sequence[Recording],
+    groups: Mapping[str, Sequence[str]],
+    options: ReadOptions,
+    known: Sequence[BodyMarker],
+) -> list[Recording]:
+    """The recordings with the bodies of a list, which may name centres of joints as `info` has them."""
+    from .recognise_bodies import describe_completed, describe_computed
+
+    told = describe_computed(groups, recordings)
+    if not any(marker.endswith(CENTRE) for markers in groups.values() for marker in markers):
+        return _form(recordings, groups, (), options, told)
+    from .joint_centres import choose_centres
+
+    centres, groups = choose_centres(_recognise(recordings, options, known).centres, groups, recordings)
+    return _form(recordings, groups, centres, options, [*describe_completed(centres), *told])
+
+
+def _recognise(recordings: Sequence[Recording], options: ReadOptions, known: Sequence[BodyMarker]) -> Recognition:
+    """What the names of markers tell, with the centres of joints of a known figure."""
+    from .recognise_bodies import recall_bodies, recognise_bodies
 
     found = recognise_bodies(recordings)
     if any(one.carried is not None for one in known):
         own = {new: old for old, new in (options.rename or {}).items()}  # names of bodies as the markers have them
         found = recall_bodies(found, [rename_marker(one, own) for one in known], recordings)
-    if not found.bodies:
-        return list(recordings)
-    with_centres = [add_centres(one, found.centres) for one in recordings] if found.centres else recordings
-    formed = form_bodies(with_centres, found.groups, fix_swaps="swaps" in options.fix)
-    formed = [
-        replace(mark_centres(made, found.centres), markers=one.markers)
-        for made, one in zip(formed, recordings, strict=True)
-    ]
-    return [replace(formed[0], findings=(*formed[0].findings, *describe_recognition(found))), *formed[1:]]
+    return found
+
+
+def _form(
+    recordings: Sequence[Recording],
+    groups: Mapping[str, Sequence[str]],
+    centres: Sequence[JointCentre],
+    options: ReadOptions,
+    told: Sequence[Finding],
+) -> list[Recording]:
+    """The recordings with a body for each group of markers, among them centres of joints; the first tells the rest."""
+    from .clusters import form_bodies
+    from .joint_centres import add_centres, mark_centres
+
+    with_centres = [add_centres(one, centres) for one in recordings] if centres else recordings
+    formed = form_bodies(with_centres, groups, fix_swaps="swaps" in options.fix)
+    if centres:
+        formed = [
+            replace(mark_centres(made, centres), markers=one.markers)
+            for made, one in zip(formed, recordings, strict=True)
+        ]
+    return [replace(formed[0], findings=(*formed[0].findings, *told)), *formed[1:]] if formed else []
 
 
 def join_takes(takes: Sequence[Take]) -> Take:

@@ -206,17 +206,7 @@ def describe_recognition(found: Recognition) -> list[Finding]:
         f"{1000 * found.bodies[worst].error:.1f} mm or better ({worst}); --bodies says otherwise"
     )
     notes = [Finding("markers-by-name", "info", text, tuple(found.bodies), value=found.bodies[worst].error, unit="m")]
-    if found.centres:
-        whole = ", ".join(one.body for one in found.centres)
-        points = "; ".join(f"{one.name} ({one.made}: ± {1000 * one.sd:.0f} mm)" for one in found.centres)
-        rolls = (f"{np.degrees(edge(one.roll_sd for one in found.centres)):.0f}" for edge in (min, max))
-        turns = " to ".join(dict.fromkeys(rolls))
-        text = (
-            f"segments of two markers are completed by the centre of the joint above them: {whole}. These joints "
-            "hardly come apart, so their residuals tell nothing; their intervals contain what the centres may be "
-            f"off: {points}. Turns about the long axes rest on one marker each: ± {turns} deg from moment to moment"
-        )
-        notes.append(Finding("segment-completed", "warning", text, tuple(one.body for one in found.centres)))
+    notes += describe_completed(found.centres)
     if found.few:
         some = "; ".join(f"{name}: {', '.join(markers)}" for name, markers in found.few.items())
         text = (
@@ -225,6 +215,44 @@ def describe_recognition(found: Recognition) -> list[Finding]:
         )
         notes.append(Finding("segment-left-out", "warning", text, tuple(found.few), count=len(found.few)))
     return [*notes, *found.findings]
+
+
+def describe_completed(centres: Sequence[JointCentre]) -> list[Finding]:
+    """What to say of segments that centres of joints complete."""
+    if not centres:
+        return []
+    whole = ", ".join(one.body for one in centres)
+    points = "; ".join(f"{one.name} ({one.made}: ± {1000 * one.sd:.0f} mm)" for one in centres)
+    rolls = (f"{np.degrees(edge(one.roll_sd for one in centres)):.0f}" for edge in (min, max))
+    turns = " to ".join(dict.fromkeys(rolls))
+    text = (
+        f"segments of two markers are completed by the centre of the joint above them: {whole}. These joints "
+        "hardly come apart, so their residuals tell nothing; their intervals contain what the centres may be "
+        f"off: {points}. Turns about the long axes rest on one marker each: ± {turns} deg from moment to moment"
+    )
+    return [Finding("segment-completed", "warning", text, tuple(one.body for one in centres))]
+
+
+def describe_computed(groups: Mapping[str, Sequence[str]], recordings: Sequence[Recording]) -> list[Finding]:
+    """What to say of listed bodies of which some points, by their names, are computed by a program and others not."""
+    labels = list(dict.fromkeys(name for one in recordings if one.markers is not None for name in one.markers.names))
+    if len(labels) > LABELS_MOST or any(len(label) > LABEL_MOST_CHARACTERS for label in labels):
+        return []
+    computed = {without_subject(label).casefold() for label in name_markers(labels).computed}
+    own = {
+        body: [label for label in markers if without_subject(label).casefold() in computed]
+        for body, markers in groups.items()
+    }
+    own = {body: points for body, points in own.items() if 0 < len(points) < len(groups[body])}
+    if not own:
+        return []
+    which = "; ".join(f"{body}: {', '.join(points)}" for body, points in own.items())
+    text = (
+        f"points that a program computed, and no markers, are listed: {which}. One that was computed from a "
+        "neighbour's markers is a point of both: the joint there hardly comes apart, and its interval does not contain "
+        "what the point may be off"
+    )
+    return [Finding("segment-completed", "warning", text, tuple(own))]
 
 
 def _look_at(recordings: Sequence[Recording]) -> tuple[list[str], Floats]:

@@ -94,11 +94,13 @@ def assemble_figure(
     support = measure_support(take, structure)
     own_tree = () if take.own is None else take.own.edges(take.names)
     asked = find_asked_root(take, options)
+    elsewhere = {body for one in findings if one.code == "two-worlds" for body in one.bodies}
+    found = describe_structure(take, structure, support, estimate.roots, asked, options.tree)
     findings = [
         *findings,
         *describe_take(take),
         *describe_own_tree(own_tree, estimate.pairs, take.names),
-        *describe_structure(take, structure, support, estimate.roots, asked, options.tree),
+        *(one for one in found if one.code != "loose-body" or not elsewhere.issuperset(one.bodies)),
     ]
     named = [(take.index(a), take.index(b)) for a, b in options.loops]
     joints, loops, sure = list[Joint](), list[Joint](), None

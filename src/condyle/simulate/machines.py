@@ -17,7 +17,8 @@ from .seeds import stream
 
 MachineKind = Literal["hinge", "slider", "screw", "universal"]
 SWEEP_RAD, SWEEP_M = 1.0, 0.12  # largest excursion of a turning and of a sliding joint
-SCREW_PITCH_M = 0.05  # m that a screw moves along its axis in a whole turn
+SCREW_PITCH_M = 0.05  # m that a screw moves along its axis in a whole turn, unless its row says so,
+SCREW_SWEEP_RAD = 2 * SWEEP_RAD  # and its largest excursion
 MOUNT_REACH_M = 0.08  # m, farthest place of a sensor from the frame of its link, along each axis
 
 
@@ -26,6 +27,8 @@ class MachineJoint:
     """A joint by its row of modified DH: Rx(alpha) Dx(a) Rz(theta) Dz(d), and then what its kind lets move.
 
     A hinge turns about z, a slider slides along z, a screw does both; a universal joint turns about z, then about y.
+
+    pitch, sweep   [m], [rad] of a screw: along its axis in a whole turn, and its largest excursion
     """
 
     kind: MachineKind
@@ -33,6 +36,8 @@ class MachineJoint:
     alpha: float = 0.0
     d: float = 0.0
     theta: float = 0.0
+    pitch: float = SCREW_PITCH_M
+    sweep: float = SCREW_SWEEP_RAD
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +107,11 @@ MACHINES: dict[str, tuple[MachineJoint, ...]] = {
         MachineJoint("screw", 0.25, 0.8, 0),
         MachineJoint("hinge", 0.2, 1.2, 0),
     ),
+    "lead-screw": (  # turns five times each way
+        MachineJoint("hinge", 0, 0, 0.2),
+        MachineJoint("screw", 0.25, 0.8, 0, pitch=0.005, sweep=10 * np.pi),
+        MachineJoint("hinge", 0.2, 1.2, 0),
+    ),
 }  # fmt: skip
 
 
@@ -151,14 +161,15 @@ def _move_chain(joints: Sequence[MachineJoint], time: Floats, rng: np.random.Gen
     links.append(T)
     for joint in joints:
         own = [_swing(time, rng) for _ in range(2 if joint.kind == "universal" else 1)]
-        T = T @ _row(joint) @ _move_joint(joint.kind, own)
+        T = T @ _row(joint) @ _move_joint(joint, own)
         links.append(T)
         q += own
     return np.stack(q, axis=1), np.stack(links, axis=1)
 
 
-def _move_joint(kind: MachineKind, swing: Sequence[Floats]) -> Floats:
+def _move_joint(joint: MachineJoint, swing: Sequence[Floats]) -> Floats:
     """(n, 4, 4) what a joint does at coordinates between -1 and 1."""
+    kind = joint.kind
     along = np.zeros((len(swing[0]), 3))
     turn = np.zeros_like(along)
     if kind == "slider":
@@ -166,8 +177,8 @@ def _move_joint(kind: MachineKind, swing: Sequence[Floats]) -> Floats:
     else:
         turn[:, 2] = SWEEP_RAD * swing[0]
     if kind == "screw":
-        turn[:, 2] *= 2
-        along[:, 2] = SCREW_PITCH_M * turn[:, 2] / (2 * np.pi)
+        turn[:, 2] = joint.sweep * swing[0]
+        along[:, 2] = joint.pitch * turn[:, 2] / (2 * np.pi)
     R = rotation.from_vector(turn)
     if kind == "universal":
         R = R @ rotation.from_vector(SWEEP_RAD * swing[1][:, None] * np.array([0.0, 1.0, 0.0]))

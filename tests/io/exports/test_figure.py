@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import condyle
 from condyle.io.exports.build_figure import build_figure
 from condyle.io.exports.figure import Figure, find_axis, find_world_turn, legalise
 from condyle.maths import rotation
@@ -12,7 +13,7 @@ from condyle.model.motion import forward, on_axes
 from condyle.model.take import Take
 from condyle.motion.play import play
 from condyle.simulate import human, prop, simulate, together
-from tests.make import moving
+from tests.make import machines, moving
 
 EXACT = 1e-12  # m, and entries of rotations
 NEARLY = 1e-9  # m: sums of several bones
@@ -105,6 +106,32 @@ def test_a_hinge_turns_about_one_axis_of_its_bone_from_its_rest_pose() -> None:
     assert figure.reach[4] < 1e-6
     assert figure.reach[3] > 0.3
     assert np.isnan(figure.axis[[0, 3, 4]]).all()
+
+
+@pytest.mark.parametrize("root", ["link0", "link3"])
+def test_a_screw_keeps_its_turns_beyond_a_gap_and_in_a_part_of_the_frames(root: str) -> None:
+    one = machines.made("lead-screw")
+    hidden = np.zeros(one.take.seen.shape, bool)
+    hidden[400:480, 2] = True
+    fit = condyle.fit(one.take.mask(hidden), root=root)
+    figure = build_figure(fit.skeleton, fit.motion, machines=True)
+    (k,) = np.flatnonzero(figure.pitch)
+    turned = one.joints[1].sweep * one.q[:, 1]
+    angle = figure.angles[:, k] * np.sign(np.corrcoef(figure.angles[:, k], turned)[0, 1])
+    assert np.ptp((angle - turned)[~hidden[:, 2]]) < 0.05
+    played = forward(fit.skeleton, fit.motion).select(figure.bodies)
+    for rows in (slice(None), slice(500, 700)):
+        own = figure.at(rows)
+        np.testing.assert_allclose(own.take(sensors=True).p_world_body, played.p_world_body[rows], atol=1e-9)
+        np.testing.assert_allclose(own.thread_start[k] + own.pitch[k] * own.angles[:, k], own.travel[:, k], atol=1e-3)
+
+
+def test_what_slides_is_between_two_frames_where_a_clock_asks_for_it() -> None:
+    fit = machines.fitted("scara", 0.0)
+    figure = build_figure(fit.skeleton, fit.motion, machines=True)
+    (k,) = (number for number, kind in enumerate(figure.kind) if kind == "slider")
+    twice = figure.resample(2 * figure.rate).travel[:, k]
+    np.testing.assert_allclose(twice[1:-1:2], (figure.travel[1:, k] + figure.travel[:-1, k]) / 2, atol=1e-9)
 
 
 def test_the_reach_of_a_ball_holds_every_rotation_since_the_rest_pose() -> None:

@@ -86,8 +86,8 @@ def list_moves(figure: Figure, k: int) -> tuple[Floats, tuple[Move, ...]]:
         pitch = float(figure.pitch[k])
         if not pitch:
             return rest, (turn,)
-        thread = (pitch, -pitch * float(figure.mean_angle[k]))
-        return rest, (turn, Move(f"{name}_along", "translational", axis, figure.slide[:, k], thread[1], thread))
+        thread = (pitch, float(figure.thread_start[k]))
+        return rest, (turn, Move(f"{name}_along", "translational", axis, figure.travel[:, k], thread[1], thread))
     if kind in ("ball", "universal"):
         turned = split_joint(figure, k) if kind == "ball" else _split_universal(figure, k)
         parts = zip(turned.names, turned.axes, turned.angles.T, turned.rest.tolist(), strict=True)

@@ -15,7 +15,7 @@ from ...maths import rotation
 from ...maths.arrays import Floats
 from ...maths.spool import over_frames
 from ...model.anatomy import BONE_NAMES, JOINT_NAMES, Segment, find_segments, trunk_of
-from ...model.motion import Motion, forward, order_joints, reference_rotations
+from ...model.motion import Motion, forward, list_screws, order_joints, reference_rotations
 from ...model.skeleton import ONE_AXIS, Joint, Skeleton
 from ...model.take import Take
 from .bones import BoneKind, Link, RestBone, Room, build_bones, reorder_links
@@ -99,8 +99,8 @@ def build_figure(
         np.array([_find_first(link, bone) for link, bone in zip(chain, bones, strict=True)]).reshape(-1, 3),
         np.array([link.pitch for link in chain]),
     )
-    if poses is not None:
-        figure = replace(figure, travel=_measure_travel(figure, poses))
+    if poses is not None or (motion.slide is not None and figure.pitch.any()):
+        figure = replace(figure, travel=_measure_travel(figure, poses) + _follow_threads(figure, skeleton, motion))
     return name_rig(figure, RIGS[names]) if names in RIGS else figure
 
 
@@ -162,9 +162,26 @@ def _find_tops(links: Sequence[Link]) -> list[int]:
     return top
 
 
-def _measure_travel(figure: Figure, poses: Take) -> Floats:
+def _follow_threads(figure: Figure, skeleton: Skeleton, motion: Motion) -> Floats:
+    """(n, b) [m] of screws along their axes, as the bones have these; zero for others."""
+    travel = np.zeros((figure.frames, len(figure.names)))
+    above = {k: figure.bodies[up] for k, up in enumerate(figure.parent.tolist()) if up >= 0}
+    if motion.slide is None:
+        return travel
+    for screw in list_screws(skeleton):
+        ends = (screw.joint.child, screw.joint.parent)
+        k = next(k for k, body in above.items() if {body, figure.bodies[k]} == set(ends))
+        # Seen from its other side a screw goes the other way along the same axis.
+        own = screw.axis_child if figure.bodies[k] == ends[0] else -screw.axis_parent
+        travel[:, k] = motion.slide[:, screw.child] * np.sign(figure.R_body_bone[k] @ figure.axis[k] @ own)
+    return travel
+
+
+def _measure_travel(figure: Figure, poses: Take | None) -> Floats:
     """(n, b) [m] of sliders along their axes; NaN where a body is not seen."""
     travel = np.zeros((figure.frames, len(figure.names)))
+    if poses is None:
+        return travel
 
     def place(k: int) -> tuple[Floats, Floats]:
         body = poses.index(figure.bodies[k])

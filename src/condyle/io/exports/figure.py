@@ -48,7 +48,7 @@ class Figure:
     fit_id                                 of the fit it came from, which stands in the files where there is a place
     first_axis          (b, 3)        [-]  first axis of a universal joint, in the bone's frame at rest
     pitch               (b,)      [m/rad]  by which a screw goes along its axis; zero for others
-    travel              (n, b)        [m]  of sliders along their axes from p_parent_bone
+    travel              (n, b)        [m]  of sliders and screws along their axes from p_parent_bone
     """
 
     names: tuple[str, ...]
@@ -127,8 +127,8 @@ class Figure:
         """(n, b, 3) [m] place of each bone in its parent's axes, or of a free one in the world, with what it slid."""
         found = np.broadcast_to(self.p_parent_bone, (self.frames, *self.p_parent_bone.shape)).copy()
         found[:, self.free] = self.p_world_free
-        for k in np.flatnonzero((self.travel != 0).any(axis=0) | (self.pitch != 0)).tolist():
-            found[:, k] += np.outer(self.slide[:, k], self.R_parent_bone_rest[k] @ self.axis[k])
+        for k in np.flatnonzero((self.travel != 0).any(axis=0)).tolist():
+            found[:, k] += np.outer(self.travel[:, k], self.R_parent_bone_rest[k] @ self.axis[k])
         return found
 
     @cached_property
@@ -155,29 +155,25 @@ class Figure:
     @cached_property
     def angles(self) -> Floats:
         """(n, b) [rad] of hinges about their axis since the rest pose, without jumps; NaN for others and where not
-        known."""
+        known. How far a screw is along its thread tells its whole turns, also beyond a gap."""
         found = np.full((self.frames, len(self.names)), np.nan)
         for k, kind in enumerate(self.kind):
             if kind == "hinge":
                 angle = rotation.find_turn(self.axis[k], self.turns[:, k])
                 there = np.isfinite(angle)
                 found[there, k] = np.unwrap(angle[there])
+                if self.pitch[k]:
+                    ahead = self.travel[:, k] / self.pitch[k] - found[:, k]
+                    zero = np.angle(np.exp(1j * ahead[there]).mean()) if there.any() else 0.0
+                    found[:, k] += 2 * np.pi * np.round((ahead - zero) / (2 * np.pi))
         return found
 
     @cached_property
-    def slide(self) -> Floats:
-        """(n, b) [m] along their axes: of sliders, and of screws, whose places are given at their mean angle."""
-        found = self.travel.copy()
-        for k in np.flatnonzero(self.pitch).tolist():
-            found[:, k] = self.pitch[k] * (self.angles[:, k] - self.mean_angle[k])
-        return found
-
-    @cached_property
-    def mean_angle(self) -> Floats:
-        """(b,) [rad] of hinges; zero for others, and where nothing is known."""
-        known = np.isfinite(self.angles)
-        total = np.where(known, self.angles, 0.0).sum(axis=0)
-        return np.asarray(total / np.maximum(known.sum(axis=0), 1))
+    def thread_start(self) -> Floats:
+        """(b,) [m] of screws: their travel at the angle zero; zero for others, and where nothing is known."""
+        start = self.travel - self.pitch * self.angles
+        known = np.isfinite(start) & (self.pitch != 0)
+        return np.asarray(np.where(known, start, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1))
 
     @cached_property
     def limits(self) -> Floats:
@@ -371,7 +367,7 @@ def _even(clip: Figure, step: float | None) -> Figure:
     clock, before, share = places
     a, b = clip.R_parent_bone[before], clip.R_parent_bone[before + 1]
     turn = rotation.from_vector(share[:, None, None] * rotation.between(a, b))
-    pa, pb = clip.p_world_free[before], clip.p_world_free[before + 1]
+    pa, pb, after = clip.p_world_free[before], clip.p_world_free[before + 1], clip.travel[before + 1]
     at, way = (share == 0) | (share == 1), share[:, None, None]
     exact = clip.at(np.where(share == 1, before + 1, before))  # a frame itself is known whatever its neighbours are
     return replace(
@@ -379,4 +375,5 @@ def _even(clip: Figure, step: float | None) -> Figure:
         time=clock,
         R_parent_bone=np.where(at[:, None, None, None], exact.R_parent_bone, a @ turn),
         p_world_free=np.where(at[:, None, None], exact.p_world_free, (1 - way) * pa + way * pb),
+        travel=np.where(at[:, None], exact.travel, (1 - way[..., 0]) * clip.travel[before] + way[..., 0] * after),
     )
