@@ -29,6 +29,7 @@ FOUND = [
     ("folders", "benchmark", (1110, 3631)),
     ("folders", "november", (271,)),
     ("options", "november", (1044,)),
+    ("verbs", "first", (135,)),
 ]
 REFUSED: dict[str, tuple[str, ...]] = {  # what is no fit at all, and by which code
     "few_frames": ("few-frames",),
