@@ -223,7 +223,8 @@ def test_times_in_another_unit_are_told_with_the_unit_that_makes_sense(tick: flo
 
 
 @pytest.mark.parametrize(
-    ("tick", "units"), [(1 / 3600, "hours they give 30, as minutes 1800"), (1 / 86400, "days they give 30, as hours 720")]
+    ("tick", "units"),
+    [(1 / 3600, "hours they give 30, as minutes 1800"), (1 / 86400, "days they give 30, as hours 720")],
 )
 def test_of_two_units_that_make_sense_the_likelier_is_advised_and_the_other_told(tick: float, units: str) -> None:
     (finding,) = describe_clock_unit(np.arange(200) / 30 * tick, None)

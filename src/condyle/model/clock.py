@@ -121,7 +121,8 @@ def _spread(
 def describe_clock_unit(time: Floats | None, segment: Ints | None) -> list[Finding]:
     """What to say of times [s] that give a rate which no sensor has, and in which unit they would give a usual one.
 
-    The rate is that of the whole duration: stamps may come in packets. Of two units the rate in the middle is named first.
+    The rate is that of the whole duration: stamps may come in packets. Of two units that nearest to the middle of the
+    usual rates is advised.
     """
     if time is None or len(time) < FEWEST_CLOCKED_FRAMES:
         return []
@@ -137,7 +138,9 @@ def describe_clock_unit(time: Floats | None, segment: Ints | None) -> list[Findi
     text = f"its times as seconds give {counted} frames per second, which no sensor has"
     if best:
         also = "".join(f", as {unit} {usual[unit]:.4g}" for unit in others)
-        text += f"; as {best} they give {usual[best]:.4g}{also}: write them in seconds, or give --rate {usual[best]:.4g}"
+        text += (
+            f"; as {best} they give {usual[best]:.4g}{also}: write them in seconds, or give --rate {usual[best]:.4g}"
+        )
     else:
         text += ", in no other unit either: give --rate"
     return [Finding("clock-unit", "warning", text, value=rate if np.isfinite(rate) else None, unit="Hz")]
