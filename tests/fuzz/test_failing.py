@@ -28,6 +28,7 @@ from .behind import InThisProcess
 from .failing import failing
 
 STEP = pick(9, 1, 1)  # uses from one that fails to the next
+LARGE_ARRAY_BYTES = 2**16
 SMALL = {"intervals": False, "report": False}
 FORMATS = "bvh,glb,mjcf,urdf,osim,c3d,csv,npz,json"
 
@@ -173,6 +174,30 @@ def test_the_command_says_it_in_one_line(tmp_path: Path, capsys: pytest.CaptureF
     said = capsys.readouterr().err
     assert said == f"condyle: error: {tmp_path / 'there/out/motion.npz'}: cannot be written: No space left on device\n"
     assert os.listdir(tmp_path / "there") == []
+
+
+@pytest.mark.sized
+def test_memory_that_is_refused_is_one_sentence_and_the_old_result_stays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from condyle.io.exports import write_take
+
+    from .starving import starving
+
+    write_take(tmp_path / "take.npz", take(8.0))
+    words = ["fit", str(tmp_path / "take.npz"), "-o", str(tmp_path / "out"), "--export", "bvh,glb,c3d,csv"]
+    assert main(words) == 0
+    before = contents(tmp_path / "out")
+    capsys.readouterr()
+    for at in itertools.count(0, pick(60, 5, 1)):
+        with starving(at, LARGE_ARRAY_BYTES) as pieces:
+            status = main(words)
+        said = capsys.readouterr().err
+        if not pieces.failed:
+            assert at, "no array was large"
+            return
+        assert (status, said) == (1, "condyle: error: not enough memory for this recording\n"), (at, pieces.failed)
+        assert contents(tmp_path / "out") == before, (at, pieces.failed)
 
 
 def test_the_failing_is_over_with_its_block(tmp_path: Path) -> None:
