@@ -30,6 +30,7 @@ FOUND = [
     ("folders", "november", (271,)),
     ("options", "november", (1044,)),
     ("verbs", "first", (135,)),
+    ("verbs", "unbreakable", (55, 110, 391, 782, 1234, 1729)),
 ]
 REFUSED: dict[str, tuple[str, ...]] = {  # what is no fit at all, and by which code
     "few_frames": ("few-frames",),
