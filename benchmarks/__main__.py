@@ -35,6 +35,7 @@ NAMES = (
     "studies",
     "split_file",
     "recorder_kills",
+    "soak",
     "live",
     "paper",
 )
