@@ -36,6 +36,7 @@ NAMES = (
     "split_file",
     "recorder_kills",
     "soak",
+    "environments",
     "live",
     "paper",
 )
