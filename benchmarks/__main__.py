@@ -35,6 +35,8 @@ NAMES = (
     "studies",
     "split_file",
     "recorder_kills",
+    "soak",
+    "environments",
     "live",
     "paper",
 )

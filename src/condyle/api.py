@@ -249,11 +249,11 @@ class Fit:
         """
         from .io.angles_file import parse_angle_formats, write_events_csv, write_mot, write_tables
         from .io.exports.scene import Written
-        from .io.folder import stage_files
+        from .io.folder import check_name, stage_files
         from .motion.gait_events import find_gait_events
         from .motion.neutral import HEADING_NOT_KNOWN
 
-        chosen = parse_angle_formats(formats)
+        chosen, name = parse_angle_formats(formats), check_name(name)
         angles = self.angles(convention, **options)
         events, told = find_gait_events(self.skeleton, options.get("take") or self.take)
         findings = [*angles.findings, *told]
@@ -296,9 +296,9 @@ class Fit:
     ) -> tuple[Path, ...]:
         """Files of the tables called `name`, by default in the folder of the fit; `options`: see `axes`."""
         from .io.axes_file import parse_axes_formats, write_axes
-        from .io.folder import stage_files
+        from .io.folder import check_name, stage_files
 
-        chosen, chains = parse_axes_formats(formats), self.axes(**options)
+        chosen, chains, name = parse_axes_formats(formats), self.axes(**options), check_name(name)
         with stage_files(self._folder(folder), self.skeleton.fit_id) as stage:
             files = write_axes(stage.path, name, chains, chosen, self.skeleton.fit_id)
         return tuple(stage.folder / file.name for file in files)

@@ -99,3 +99,9 @@ def test_a_neutral_file_without_the_sensors_and_a_fit_without_joints_are_refused
     assert main(["angles", str(tmp_path / "still"), "-o", out]) == 1
     assert "the fit has no joint" in capsys.readouterr().err
     assert not Path(out).exists()
+
+
+def test_a_recording_of_one_sensor_has_no_angles_and_no_warning_of_numpy(folder: Path, tmp_path: Path) -> None:
+    write_take(tmp_path / "one.npz", walkers.walker(1, "walk", 2.0).take.select(["pelvis"]))
+    assert main(["angles", str(folder), str(tmp_path / "one.npz"), "-o", str(tmp_path / "out")]) == 0
+    assert np.isnan(table(tmp_path / "out" / "angles.csv")["knee_flexion_l"]).all()

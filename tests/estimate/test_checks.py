@@ -9,7 +9,14 @@ import pytest
 
 import condyle
 from condyle import CondyleError, UsageError
-from condyle.estimate.checks import check_asked, check_forest, check_seen_together, check_take, check_twins
+from condyle.estimate.checks import (
+    check_asked,
+    check_forest,
+    check_seen_together,
+    check_take,
+    check_twins,
+    describe_left_out,
+)
 from condyle.maths import rotation
 from condyle.model.options import FitOptions
 from condyle.model.take import Take
@@ -140,3 +147,11 @@ def test_copies_of_a_sensor_are_named_and_near_copies_break_nothing(
         return
     with pytest.raises(CondyleError, match="report the same pose in all 30 frames; remove one"):
         condyle.fit(twins)
+
+
+def test_frames_of_which_no_two_follow_each_other_are_not_called_in_order(take: Take) -> None:
+    apart = replace(take, segment=np.arange(take.frames))
+    assert describe_left_out(take, {"latency": 128}) == []
+    (finding,) = describe_left_out(apart, {"latency": 128})
+    assert (finding.code, finding.severity) == ("checks-left-out", "warning")
+    assert finding.text.endswith("nothing that needs it is looked for: slips, latency")

@@ -11,7 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-CALLS = ("open", "replace", "rename", "mkdir", "fsync", "ftruncate", "chmod", "link", "symlink")
+CALLS = (
+    "open", "write", "replace", "rename", "mkdir", "fsync", "fdatasync", "ftruncate", "chmod", "link", "symlink"
+)  # fmt: skip
 
 
 class Failing:

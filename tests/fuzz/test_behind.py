@@ -29,6 +29,9 @@ FOUND = [
     ("folders", "benchmark", (1110, 3631)),
     ("folders", "november", (271,)),
     ("options", "november", (1044,)),
+    ("poses", "unbreakable", (1983,)),
+    ("verbs", "first", (135,)),
+    ("verbs", "unbreakable", (55, 110, 391, 782, 1234, 1729)),
 ]
 REFUSED: dict[str, tuple[str, ...]] = {  # what is no fit at all, and by which code
     "few_frames": ("few-frames",),

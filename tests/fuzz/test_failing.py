@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import itertools
 import os
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -14,12 +16,20 @@ import condyle
 from condyle import CondyleError
 from condyle.api import Fit
 from condyle.cli import main
+from condyle.io.formats import read_recording
+from condyle.live.recorder import Recorder
+from condyle.study import batch
+from tests.make import sessions
 from tests.make.fitted import fitted, take
 from tests.make.size import pick
+from tests.make.studies import write_small_take
 
+from .behind import InThisProcess
 from .failing import failing
 
 STEP = pick(9, 1, 1)  # uses from one that fails to the next
+LARGE_ARRAY_BYTES = 2**16
+SMALL = {"intervals": False, "report": False}
 FORMATS = "bvh,glb,mjcf,urdf,osim,c3d,csv,npz,json"
 
 
@@ -102,6 +112,58 @@ def test_a_new_folder_is_not_left_behind(new: Fit, tmp_path: Path) -> None:
             condyle.load(root / "a" / "out")
 
 
+@pytest.mark.sized
+def test_a_recording_holds_every_frame_that_was_taken(tmp_path: Path) -> None:
+    sent = [*sessions.packets(sessions.layout("a"), 3), *sessions.packets(sessions.layout("a", "b"), 3, first=3)]
+    for at in itertools.count():
+        root = tmp_path / str(at)
+        root.mkdir()
+        taken = []
+        with failing(root, at) as uses, contextlib.suppress(CondyleError), Recorder(root / "session.log") as log:
+            for packet in sent:
+                with contextlib.suppress(CondyleError):
+                    log.write(packet)
+                    taken.append(packet)
+            log._flush()
+            assert log.lost == len(sent) - len(taken)
+        if not uses.failed:
+            assert len(taken) == len(sent)
+            return
+        if not taken:
+            assert os.listdir(root) == [], (at, uses.failed)
+            continue
+        told = read_recording(root / "session.log")
+        assert told.bodies is not None
+        assert len(told.bodies.position) == len(taken), (at, uses.failed)
+        assert any("1 frame" in one.text for one in told.findings) == (len(taken) < len(sent)), (at, uses.failed)
+
+
+@pytest.mark.sized
+def test_a_study_goes_on_where_a_use_of_a_file_failed(tmp_path: Path) -> None:
+    takes = tmp_path / "takes"
+    write_small_take(takes / "a.npz")
+    step = pick(29, 3, 1)
+    with mock.patch.object(batch, "_make_engine", side_effect=lambda *_: InThisProcess()):
+        whole = batch.batch(takes, tmp_path / "whole", settings=SMALL)
+        names = sorted(contents(tmp_path / "whole"))
+        assert whole.counts["done"] == 1
+        for at in itertools.count(0, step):
+            out = tmp_path / str(at) / "study"
+            out.parent.mkdir()
+            said = ""
+            with failing(out.parent, at) as uses:
+                try:
+                    said = " ".join(batch.batch(takes, out, settings=SMALL).failed.values())
+                except CondyleError as error:
+                    said = str(error)
+            assert "No space left on device" in said or (not said and sorted(contents(out)) == names), (at, uses.failed)
+            again = batch.batch(takes, out, settings=SMALL)
+            assert again.counts["done"] == 1, (at, uses.failed, again.failed)
+            assert sorted(contents(out)) == names, (at, uses.failed)
+            if not uses.failed:
+                return
+
+
 def test_the_command_says_it_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from condyle.io.exports import write_take
 
@@ -112,6 +174,30 @@ def test_the_command_says_it_in_one_line(tmp_path: Path, capsys: pytest.CaptureF
     said = capsys.readouterr().err
     assert said == f"condyle: error: {tmp_path / 'there/out/motion.npz'}: cannot be written: No space left on device\n"
     assert os.listdir(tmp_path / "there") == []
+
+
+@pytest.mark.sized
+def test_memory_that_is_refused_is_one_sentence_and_the_old_result_stays(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from condyle.io.exports import write_take
+
+    from .starving import starving
+
+    write_take(tmp_path / "take.npz", take(8.0))
+    words = ["fit", str(tmp_path / "take.npz"), "-o", str(tmp_path / "out"), "--export", "bvh,glb,c3d,csv"]
+    assert main(words) == 0
+    before = contents(tmp_path / "out")
+    capsys.readouterr()
+    for at in itertools.count(0, pick(60, 5, 1)):
+        with starving(at, LARGE_ARRAY_BYTES) as pieces:
+            status = main(words)
+        said = capsys.readouterr().err
+        if not pieces.failed:
+            assert at, "no array was large"
+            return
+        assert (status, said) == (1, "condyle: error: not enough memory for this recording\n"), (at, pieces.failed)
+        assert contents(tmp_path / "out") == before, (at, pieces.failed)
 
 
 def test_the_failing_is_over_with_its_block(tmp_path: Path) -> None:

@@ -71,3 +71,12 @@ def test_the_file_has_the_mode_of_the_one_it_replaces_or_of_any_new_file(tmp_pat
     with open_atomic(tmp_path / "plain"):
         pass
     assert stat.S_IMODE((tmp_path / "plain").stat().st_mode) == 0o640
+
+
+def test_a_file_that_a_fit_is_read_from_is_not_replaced(tmp_path: Path) -> None:
+    for name in ("skeleton.json", "manifest.json"):
+        (tmp_path / name).write_text("old")
+    refused = pytest.raises(CondyleError, match="is a file of the fit in this folder; choose another name")
+    with refused, open_atomic(tmp_path / "skeleton.json") as stream:
+        stream.write(b"a page")
+    assert (tmp_path / "skeleton.json").read_text() == "old"

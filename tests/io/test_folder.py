@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from condyle.errors import CondyleError
+from condyle.errors import CondyleError, UsageError
 from condyle.io import MANIFEST
 from condyle.io import folder as module
 from condyle.io.folder import (
@@ -20,6 +20,7 @@ from condyle.io.folder import (
     LOCK,
     STAGE,
     check_ids,
+    check_name,
     find_folder,
     lock_folder,
     read_checked,
@@ -246,3 +247,24 @@ def test_a_name_that_not_every_system_has_is_refused_before_anything_is_moved(tm
     with pytest.raises(CondyleError, match="cannot be the name of a file"), stage_files(tmp_path, None) as stage:
         (stage.path / name).write_text("new")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.txt"]
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "../a", "a\\b", "c:a", ".a", "CON", "nul.walk", "a\nb", "a\x1b[2J"])
+def test_a_name_for_files_leads_nowhere_and_is_one_on_every_system(name: str) -> None:
+    with pytest.raises(UsageError, match="cannot be the name of a file on every system"):
+        check_name(name)
+
+
+@pytest.mark.parametrize("name", ["walk 1", "Gang_ä", "a.b", "console", "-"])
+def test_usual_names_are_names(name: str) -> None:
+    assert check_name(name) == name
+
+
+def test_what_joins_a_fit_replaces_none_of_the_files_it_is_read_from(tmp_path: Path) -> None:
+    write(tmp_path, OLD, "a")
+    before = contents(tmp_path)
+    with pytest.raises(UsageError, match=r"would replace 'skeleton\.json' of the fit; choose another name"):
+        write(tmp_path, {"skeleton.json": "angles"}, "a", replaces=False)
+    assert contents(tmp_path) == before
+    write(tmp_path, {"report.html": "newer"}, "a", replaces=False)
+    assert contents(tmp_path) == before | {"report.html": "newer"}

@@ -95,9 +95,12 @@ def test_the_routine_for_a_person_names_joints_that_people_have() -> None:
         ("[[step]]\nat_least = 1", "missing required field `prompt`"),
         ('[[step]]\nprompt = "a"\nat_last = 1', "unknown field `at_last`"),
         ('[[step]]\nprompt = "a"\nat_least = 9\nat_most = 3', "step 1: at_least 9 s and at_most 3 s contradict"),
-        ('[[step]]\nprompt = "a"\npicture = "no.png"', "the picture no.png: No such file"),
+        ('[[step]]\nprompt = "a"\npicture = "no.png"', "the picture no.png cannot be read: No such file"),
         ('[[step]]\nprompt = "a"\npicture = "no.txt"', "none that browsers show"),
-        ("[[step]", "is no routine"),
+        ("[[step]", "line 1, column 7: is no TOML"),
+        ("a = " + 50_000 * "[" + 50_000 * "]", "is no TOML (it is nested too deeply)"),
+        ("a" + 30_000 * ".a" + " = 1", "is no TOML (it is nested too deeply)"),
+        (800_000 * "# \n", "is too large for a routine"),
     ],
 )
 def test_a_script_that_is_none_is_told(tmp_path: Path, text: str, told: str) -> None:

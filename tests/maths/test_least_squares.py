@@ -92,6 +92,12 @@ def test_positive_matrices_are_inverted_block_by_block(rng, columns: int) -> Non
     np.testing.assert_allclose(invert_positive(A[0]), found[0], rtol=SAME)
 
 
+def test_directions_that_rounding_leaves_nothing_of_have_no_inverse() -> None:
+    A = np.zeros((2, 4, 4))
+    A[0], A[1] = np.diag([1.0, 2.0, 4.0, 0.0]), np.eye(4)
+    np.testing.assert_allclose(invert_positive(A), [np.diag([1.0, 0.5, 0.25, 0.0]), np.eye(4)], atol=1e-15)
+
+
 def test_a_matrix_is_above_its_least_eigenvalue_and_not_beyond(rng) -> None:
     q = np.linalg.qr(rng.standard_normal((5, 5)))[0]
     A = (q * [0.1, 0.5, 1.0, 2.0, 3.0]) @ q.T

@@ -222,6 +222,23 @@ def test_times_in_another_unit_are_told_with_the_unit_that_makes_sense(tick: flo
     assert f"as {unit} they give 120: write them in seconds, or give --rate 120" in finding.text
 
 
+@pytest.mark.parametrize(
+    ("tick", "units"),
+    [(1 / 3600, "hours they give 30, as minutes 1800"), (1 / 86400, "days they give 30, as hours 720")],
+)
+def test_of_two_units_that_make_sense_the_likelier_is_advised_and_the_other_told(tick: float, units: str) -> None:
+    (finding,) = describe_clock_unit(np.arange(200) / 30 * tick, None)
+    assert finding.text.endswith(f"; as {units}: write them in seconds, or give --rate 30")
+
+
+@pytest.mark.parametrize(("step", "rate"), [(1e-14, "1e+14"), (5e-324, "uncountably many"), (1e14, "1e-14")])
+def test_a_clock_that_makes_sense_in_no_unit_is_told(step: float, rate: str) -> None:
+    (finding,) = describe_clock_unit(np.arange(200) * step, None)
+    assert finding.text == (
+        f"its times as seconds give {rate} frames per second, which no sensor has, in no other unit either: give --rate"
+    )
+
+
 def test_usual_clocks_and_stamps_in_packets_are_believed() -> None:
     steady = np.arange(200) / 120
     packets = np.repeat(np.arange(50) / 10, 4) + np.tile([0.0, 1e-5, 2e-5, 3e-5], 50)

@@ -145,6 +145,20 @@ def test_a_sensor_that_is_off_for_long_keeps_some_weight(rng: np.random.Generato
     assert np.median(weight) < 0.1
 
 
+def test_a_sensor_that_is_lost_in_more_than_a_tenth_of_the_take_does_not_carry_the_figure_off(
+    rng: np.random.Generator,
+) -> None:
+    skeleton = jointed.figure(rng, 8)
+    moved = jointed.motion(rng, skeleton, 300)
+    take = jointed.noisy(rng, skeleton, moved, POSITION, TURN)
+    body = take.index(skeleton.joints[-1].child)
+    p = take.p_world_body.copy()
+    p[::6, body] += 1000.0
+    fit = fitted(skeleton, replace(take, p_world_body=p))
+    others = [k for k in range(take.bodies) if k != body]
+    assert off(forward(skeleton, fit.motion), forward(skeleton, moved))[:, others].max() < 0.2
+
+
 def test_a_pose_is_not_left_out_where_no_neighbour_tells_where_its_body_is(rng: np.random.Generator) -> None:
     joints = tuple(jointed.joint(rng, child, parent, "ball") for child, parent in ("ba", "cb"))
     skeleton = Skeleton(("a", "b", "c"), ("a",), (), joints)

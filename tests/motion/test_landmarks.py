@@ -81,3 +81,16 @@ def test_a_marker_that_is_not_on_the_body_is_named_with_those_that_are(body: Bod
         build_frames(body, NONE, UP, {"thigh_l": {"lateral": "KNE", "medial": "l_thigh.medial"}})
     with pytest.raises(UsageError, match="three numbers"):
         build_frames(body, NONE, UP, {"thigh_l": {"lateral": [0.0, 1.0], "medial": "l_thigh.medial"}})
+
+
+@pytest.mark.parametrize(
+    ("lateral", "medial", "words"),
+    [
+        ([21.0, -48.0, 115.0], [0.0, 0.1, 0.0], "is 115 m from its sensor; write it in metres"),
+        ([0.0, 0.1, 0.0], [0.0, 1e300, 0.0], "m from its sensor"),
+        ([0.0, 0.1, 0.0], [0.0, 0.1, 0.0], "two landmarks of 'thigh_l' are at one place"),
+    ],
+)
+def test_landmarks_that_tell_no_frame_are_refused(body: Body, lateral: list, medial: list, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        build_frames(body, NONE, UP, {"thigh_l": {"lateral": lateral, "medial": medial}})

@@ -132,7 +132,10 @@ def test_wrong_names_and_factors_are_refused(walker: tuple[Skeleton, Motion], rn
     skeleton, motion = walker
     with pytest.raises(UsageError, match="no body named 'tail'; this skeleton has pelvis"):
         retarget_motion(skeleton, motion, {"tail": 2.0})
-    for factor in (0.0, -1.0, np.nan, np.inf):
+    for factor in (np.inf, 1e300, 1e-320):
+        with pytest.raises(UsageError, match=r"is not between 0\.001 and 1000"):
+            retarget_motion(skeleton, motion, factor)
+    for factor in (0.0, -1.0, np.nan):
         with pytest.raises(UsageError, match="is not above zero"):
             retarget_motion(skeleton, motion, factor)
     with pytest.raises(UsageError, match="has no body named"):

@@ -9,7 +9,7 @@ from condyle.findings import Finding
 from condyle.maths import rotation
 from condyle.model.options import FitOptions
 from condyle.model.take import Take, join, with_world
-from condyle.prepare.dropouts import find_dropouts, find_frozen, mask_unmeasured, prepare, same_as_before
+from condyle.prepare.dropouts import find_dropouts, find_far, find_frozen, mask_unmeasured, prepare, same_as_before
 from condyle.simulate import Disturbances, human, simulate
 from tests.make import recordings
 
@@ -356,3 +356,22 @@ def test_few_repeats_are_not_worth_a_warning() -> None:
         ready = prepare(frozen(take, marks(take, (100, 105, BODY))))  # of 600 poses 0.8 %, of 1800 0.3 %
         (finding,) = only(ready, "frozen-samples")
         assert (finding.severity, finding.count) == (severity, 5)
+
+
+@pytest.mark.parametrize("place", [1e8, -3.697314e28, 1e300])
+def test_numbers_that_are_no_places_are_masked_and_told(place: float) -> None:
+    clean = figure(seconds=3.0)
+    far = marks(clean, (20, 21, BODY), (50, 90, BODY), (100, 101, 2))
+    spoilt = written(clean, far, (place, place, 0.1))
+    ready = prepare(spoilt)
+    np.testing.assert_array_equal(ready.seen, clean.seen & ~far)
+    told = {finding.bodies: finding for finding in ready.findings}
+    assert {bodies[0] for bodies in told} == {clean.names[2], clean.names[BODY]}
+    assert "41 poses at places where nothing is" in told[(clean.names[BODY],)].text
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-6, 1e6])
+def test_a_take_in_other_units_or_far_from_the_origin_is_no_number_that_means_lost(scale: float) -> None:
+    clean = figure(seconds=1.0)
+    assert not find_far(replace(clean, p_world_body=clean.p_world_body * scale)).any()
+    assert not find_far(replace(clean, p_world_body=clean.p_world_body + 1e5 * scale)).any()

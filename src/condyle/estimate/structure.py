@@ -614,7 +614,7 @@ def _apart(
     """
     edges = tree.edges
     residual, left = fits.residual[edges], measure_unexplained_share(sums, fits, edges)
-    share = residual / max(float(median(motion.size[edges])), 1e-300)
+    share = residual / max(float(median(motion.size[edges])), 1e-150)
     far = (residual > APART_RESIDUAL_RATIO * median(residual)) & (share > APART_SHARE)
     unrelated = (share > UNRELATED_SHARE) & (left > 0.4)
     slides = (left > SLIDING_SPREAD_SHARE) & (residual > SLIDING_RESIDUAL_SHARE * motion.size[edges])

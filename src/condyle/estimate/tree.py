@@ -388,6 +388,7 @@ def _logdet(entries: Sequence[Floats]) -> Floats:
     if flat.any():
         one = [part[flat] for part in entries]
         S = np.stack([one[0], one[1], one[2], one[1], one[3], one[4], one[2], one[4], one[5]], axis=-1)
+        S = np.nan_to_num(S, posinf=1e150, neginf=-1e150)  # of a joint that nothing at all holds
         values = np.linalg.eigvalsh(S.reshape(-1, 3, 3))
         out[flat] = np.log(np.maximum(values, 1e-14 * np.abs(values[:, -1:]) + 1e-300)).sum(axis=-1)
     return out

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from ..errors import CondyleError
+from . import FIT_FILES, MANIFEST
 
 if sys.platform == "win32":  # not where it is used: a signal in the middle of an import would leave the file behind
     import msvcrt
@@ -32,11 +33,14 @@ def open_atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
     The bytes go to a hidden file in the same folder, which is flushed to disk and renamed at the end. Its name follows
     from that of `path`, so that the next writing takes over what a killed one left. Raises CondyleError where the
-    folder is missing or cannot be written, and where another process is writing the same file.
+    folder is missing or cannot be written, where another process is writing the same file, and where it is one that a
+    fit is read from.
     """
     file = Path(path)
     if file.is_dir():
         raise CondyleError("is a folder; give the name of a file", code="unwritable", path=file)
+    if file.name in FIT_FILES and file.exists() and (file.parent / MANIFEST).exists():
+        raise CondyleError("is a file of the fit in this folder; choose another name", code="unwritable", path=file)
     hidden = file.parent / f"{PREFIX}{hashlib.sha256(file.name.encode(errors='surrogatepass')).hexdigest()[:16]}.tmp"
     handle: int | None = None
     try:

@@ -22,21 +22,23 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Literal
 
 import msgspec
 
 from ..errors import CondyleError, UsageError
 from ..findings import Finding
-from . import FIELD, MANIFEST, REPORT, SKELETON
+from . import FIELD, FIT_FILES, MANIFEST, REPORT, SKELETON
 from .atomic import PREFIX, flush_folder, keep_mode, open_locked, read_small, remove_locked
 
 LOCK, STAGE, JOURNAL = f"{PREFIX}lock", f"{PREFIX}stage", f"{PREFIX}journal"
+DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # names that Windows keeps for itself
 MANIFEST_MOST_BYTES = 2**24  # of a manifest or a journal
 LOCK_LONGEST_WAIT_S = 10.0  # that a reader waits for a writer that moves its files in, which takes milliseconds
 LOCK_RETRY_S = 0.02
@@ -83,6 +85,14 @@ def find_folder(place: str | os.PathLike[str]) -> Path:
     """The folder of a fit, given as the folder or as the skeleton.json in it."""
     path = Path(place)
     return path if path.is_dir() else path.parent
+
+
+def check_name(name: str) -> str:
+    """A name for files, without their endings; raises where some system cannot have it, or it leads elsewhere."""
+    leads = any(kind(name).name != name for kind in (PurePosixPath, PureWindowsPath))
+    if not name or leads or name.startswith(".") or DEVICES.fullmatch(name) or not name.isprintable():
+        raise UsageError(f"{name!r} cannot be the name of a file on every system", code="bad-option")
+    return name
 
 
 @contextmanager
@@ -223,6 +233,10 @@ def _commit(stage: Staging) -> None:
     blocked = [name for name in names if (folder / name).is_dir()]
     if blocked:
         raise CondyleError("is a folder; choose another name", code="unwritable", path=folder / blocked[0])
+    taken = [] if stage.replaces else [name for name in names if name in FIT_FILES and (folder / name).exists()]
+    if taken:
+        text = f"would replace '{taken[0]}' of the fit; choose another name"
+        raise UsageError(text, code="bad-option", path=folder)
     manifest = read_manifest(folder)
     remove: list[str] = []
     kept = {} if manifest is None else manifest.files

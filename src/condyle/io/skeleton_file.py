@@ -60,8 +60,9 @@ def from_json(data: bytes, *, path: str | Path | None = None) -> Skeleton:
         _check_joint(joint, path)
     try:
         msgspec.convert(skeleton.take.get("windows", []), list[FileWindow])
+        msgspec.convert(skeleton.take.get("sources", []), list[str])
     except msgspec.ValidationError as error:
-        text = f"the parts of files that it was made of are damaged ({error}); write it anew with condyle fit"
+        text = f"the files that it was made of are damaged ({error}); write it anew with condyle fit"
         raise CondyleError(text, code="bad-skeleton", path=path) from None
     return skeleton
 

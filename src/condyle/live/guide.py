@@ -5,7 +5,6 @@ A routine is a TOML file: docs/live.md.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,8 @@ import msgspec
 
 from ..errors import CondyleError
 from ..findings import many
+from ..io.atomic import read_small
+from ..io.toml_file import read_toml
 from .coach import Progress
 
 PERSON = Path(__file__).parent / "routines" / "person.toml"  # the routine where none is given
@@ -63,11 +64,8 @@ def read_routine(path: str | Path | None = None) -> tuple[Routine, dict[str, Pic
     """
     path = PERSON if path is None else Path(path)
     try:
-        plain: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
-        routine = msgspec.convert(plain, Routine)
-    except OSError as error:
-        raise CondyleError(f"cannot be read: {error.strerror}", code="unreadable-file", path=path) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        routine = msgspec.convert(read_toml(path, "a routine", "bad-option")[0], Routine)
+    except msgspec.ValidationError as error:
         raise CondyleError(f"is no routine: {error}", code="bad-option", path=path) from None
     if not routine.step:
         raise CondyleError("has no step; each begins with [[step]] and has a prompt", code="bad-option", path=path)
@@ -84,9 +82,9 @@ def _read_picture(script: Path, name: str) -> Picture:
         text = f"the picture {name} is none that browsers show: {', '.join(PICTURE_KINDS)}"
         raise CondyleError(text, code="bad-option", path=script)
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise CondyleError(f"the picture {name}: {error.strerror}", code="unreadable-file", path=script) from None
+        data = read_small(path, PICTURE_MOST_BYTES)
+    except CondyleError as error:
+        raise CondyleError(f"the picture {name} {error.text}", code=error.code, path=script) from None
     if len(data) > PICTURE_MOST_BYTES:
         raise CondyleError(f"the picture {name} has more than 4 MB", code="bad-option", path=script)
     return Picture(PICTURE_KINDS[path.suffix.lower()], data)

@@ -56,7 +56,7 @@ class Recorder:
         self._ending = threading.Event()
         self._handle = self._create()
         self._end = self._flushed = 0
-        self._append(LOG_MAGIC)
+        self._begin()
         self._flusher = threading.Thread(target=self._flush_often, name="condyle-flush", daemon=True)
         self._flusher.start()
 
@@ -68,6 +68,16 @@ class Recorder:
             text = "is there already, and a recording is never written over; choose another folder"
             raise CondyleError(text, code="unwritable", path=self.path) from None
         except OSError as error:
+            reason = error.strerror or str(error)
+            raise CondyleError(f"cannot be written: {reason}", code="unwritable", path=self.path) from None
+
+    def _begin(self) -> None:
+        """Writes what a log begins with; where that cannot be done no log is left, which the next try would find."""
+        try:
+            self._append(LOG_MAGIC)
+        except OSError as error:
+            os.close(self._handle)
+            self.path.unlink(missing_ok=True)
             reason = error.strerror or str(error)
             raise CondyleError(f"cannot be written: {reason}", code="unwritable", path=self.path) from None
 
@@ -108,10 +118,13 @@ class Recorder:
 
     def _pack_before(self, layout: Layout) -> bytes:
         """Records that come before a frame: how many could not be written, and what its numbers mean."""
-        out = pack_record(LOST, LOST_COUNT.pack(self._lost_untold)) if self._lost_untold else b""
+        out = self._pack_lost()
         if id(layout) not in self._numbers:
             out += pack_record(LAYOUT, LAYOUT_NUMBER.pack(len(self._layouts)) + encode_layout(layout))
         return out
+
+    def _pack_lost(self) -> bytes:
+        return pack_record(LOST, LOST_COUNT.pack(self._lost_untold)) if self._lost_untold else b""
 
     def _keep(self, layout: Layout) -> None:
         self._lost_untold = 0
@@ -158,7 +171,7 @@ class Recorder:
             self._ending.set()
         self._flusher.join()
         try:
-            self._append(pack_record(END, b""))
+            self._append(self._pack_lost() + pack_record(END, b""))
         except OSError as error:
             self.fault = self._describe(error)
         self._flush()

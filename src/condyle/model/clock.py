@@ -119,9 +119,10 @@ def _spread(
 
 
 def describe_clock_unit(time: Floats | None, segment: Ints | None) -> list[Finding]:
-    """What to say of times [s] that give a rate which no sensor has, where they would give one in another unit.
+    """What to say of times [s] that give a rate which no sensor has, and in which unit they would give a usual one.
 
-    The rate is that of the whole duration: stamps may come in packets.
+    The rate is that of the whole duration: stamps may come in packets. Of two units that nearest to the middle of the
+    usual rates is advised.
     """
     if time is None or len(time) < FEWEST_CLOCKED_FRAMES:
         return []
@@ -130,14 +131,23 @@ def describe_clock_unit(time: Floats | None, segment: Ints | None) -> list[Findi
     rate = len(steps) / duration if duration > 0 else 0.0
     if not rate or SENSOR_RATES_HZ[0] <= rate <= SENSOR_RATES_HZ[1]:
         return []
-    for unit, seconds in CLOCK_UNITS_S.items():
-        if USUAL_RATES_HZ[0] <= rate / seconds <= USUAL_RATES_HZ[1]:
-            text = (
-                f"its times as seconds give {rate:.3g} frames per second, which no sensor has; as {unit} they give "
-                f"{rate / seconds:.4g}: write them in seconds, or give --rate {rate / seconds:.4g}"
-            )
-            return [Finding("clock-unit", "warning", text, value=rate, unit="Hz")]
-    return []
+    usual = {unit: rate / seconds for unit, seconds in CLOCK_UNITS_S.items() if _is_usual(rate / seconds)}
+    middle = np.sqrt(np.prod(USUAL_RATES_HZ))
+    best, *others = sorted(usual, key=lambda unit: abs(np.log(usual[unit] / middle))) or [""]
+    counted = f"{rate:.3g}" if np.isfinite(rate) else "uncountably many"
+    text = f"its times as seconds give {counted} frames per second, which no sensor has"
+    if best:
+        also = "".join(f", as {unit} {usual[unit]:.4g}" for unit in others)
+        text += (
+            f"; as {best} they give {usual[best]:.4g}{also}: write them in seconds, or give --rate {usual[best]:.4g}"
+        )
+    else:
+        text += ", in no other unit either: give --rate"
+    return [Finding("clock-unit", "warning", text, value=rate if np.isfinite(rate) else None, unit="Hz")]
+
+
+def _is_usual(rate: float) -> bool:
+    return USUAL_RATES_HZ[0] <= rate <= USUAL_RATES_HZ[1]
 
 
 def _jumps(step: Floats, inside: Bools) -> Bools:

@@ -230,9 +230,8 @@ class Take:
                 raise UsageError(f"rate {rate} Hz is not positive", code="bad-call")
             clock = np.arange(n) / (rate or UNTIMED_RATE)
         if not timed:
-            findings.append(
-                Finding("no-time", "warning", "no time and no rate: frames are counted at 100 Hz; give the rate")
-            )
+            text = "no time and no rate: frames are counted at 100 Hz, without noise or intervals; give the rate"
+            findings.append(Finding("no-time", "warning", text))
         segments = np.zeros(n, np.int64) if segment is None else freeze_array(segment, (n,), "segment", np.int64)
         return cls(names, clock, R_world_body, p_world_body, segments, timed, tuple(sources), tuple(findings))
 

@@ -265,7 +265,9 @@ class FrameBuilder:
         below = body.main_child(k)
         far = body.end(below, k).p if below is not None else np.zeros(3)
         upper, lower = _unit(body.end(k, up).p - body.end(up, up).p), _unit(far - body.end(k, k).p)
-        return float(np.nanmean(np.cross(upper, body.turn(k) @ lower) @ axis)) if body.figure.frames else 0.0
+        sine = np.cross(upper, body.turn(k) @ lower) @ axis
+        known = np.isfinite(sine)
+        return float(sine[known].mean()) if known.any() else 0.0
 
     def _frame(self, k: int, A: Floats, sd: Floats, source: str, made: str) -> SegmentFrame:
         return SegmentFrame(self.body.name(k), self.body.body(k), A, sd, source, made)  # type: ignore[arg-type]

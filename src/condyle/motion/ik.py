@@ -51,6 +51,7 @@ RESIDUAL_QUANTILES = ((0.5, 1.54), (0.9, 2.5))
 # The same of a sensor beside which none is worn: one number alone, a distance over bodies without one, is left of it.
 LONE_QUANTILES = ((0.5, 0.674), (0.9, 1.645))
 SPREAD_MIN_SIGMAS = 0.05  # of the residual, in standard deviations of the noise: exact data has none
+SPREAD_MAX_MEDIANS = 10.0  # spreads by the median: a sensor that is lost in a tenth of the take is not trusted for it
 SUSPECT_MIN_SPREADS, HUBER_SPREADS = 5.0, 2.5  # in spreads of each sensor's residual
 REWEIGH_ROUNDS = 3  # of new weights
 OUTLIERS_MIN_SHARE = 0.005  # share of a sensor's poses left out that is a warning
@@ -450,8 +451,9 @@ def _measure_spreads(run: _SensorRun, count: int) -> Floats:
     for body, column in enumerate(run.residual.T):
         there = np.sort(column[column > 0])
         usual = (LONE_QUANTILES if lone[body] else RESIDUAL_QUANTILES)[:count]
-        for share, size in usual if len(there) else ():
-            spread[body] = max(spread[body], float(there[int(share * len(there))]) / size)
+        sizes = [float(there[int(share * len(there))]) / size for share, size in usual] if len(there) else [0.0]
+        least = max(spread[body], sizes[0])
+        spread[body] = min(max(least, *sizes), SPREAD_MAX_MEDIANS * least)
     return spread
 
 

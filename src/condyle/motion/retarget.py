@@ -18,6 +18,8 @@ from ..model.take import Take
 
 BELOW_FLOOR_SHARE = 0.01  # share of the frames whose lowest point may be below the floor: a stray sample is no floor
 
+FACTORS = (1e-3, 1e3)  # of lengths, least and largest: a mouse, a mountain
+
 Lengths = float | Mapping[str, float] | Skeleton  # one factor, {body: factor}, or whose limb lengths are taken
 
 
@@ -53,8 +55,11 @@ def _list_factors(skeleton: Skeleton, factors: Lengths) -> dict[str, float]:
     else:
         table = dict.fromkeys(skeleton.bodies, check_number(factors, "a factor"))
     for name, factor in table.items():
-        if not (0 < factor < np.inf):
+        if not factor > 0:
             raise UsageError(f"the factor {factor:g} of '{name}' is not above zero", code="bad-call")
+        if not FACTORS[0] <= factor <= FACTORS[1]:
+            text = f"the factor {factor:g} of '{name}' is not between {FACTORS[0]:g} and {FACTORS[1]:g}"
+            raise UsageError(text, code="bad-call")
     return table
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import CondyleError, UsageError
 from ..findings import Finding, many
 from ..io.exports.figure import Figure, find_axis
-from ..io.folder import stage_files
+from ..io.folder import check_name, stage_files
 from ..io.rigs.rig_file import RigClip, RigFile
 from ..maths import rotation
 from ..maths.arrays import Floats
@@ -70,9 +70,7 @@ class RigMotion:
 
     def write(self, folder: str | Path, name: str | None = None) -> tuple[Path, ...]:
         """The rig's file with the motion in it, in a folder that is made if it is missing; all files appear or none."""
-        stem, suffix = name or self.rig.path.stem, self.rig.path.suffix
-        if Path(stem).name != stem or stem.startswith("."):
-            raise UsageError(f"'{stem}' cannot be the name of a file", code="bad-option")
+        stem, suffix = check_name(self.rig.path.stem if name is None else name), self.rig.path.suffix
         contents = self.rig.render(self.clips)
         names = [f"{stem}{suffix}" if k == 1 else f"{stem}-{k}{suffix}" for k in range(1, len(contents) + 1)]
         if any((Path(folder) / one).resolve() == self.rig.path.resolve() for one in names):

@@ -31,7 +31,7 @@ def map_bones(figure: Figure, rig: RigFile, told: Mapping[str, str] | None = Non
         k, own = rig.names.index(bone), figure.bodies.index(body) if body else -1
         found = {row: column for row, column in found.items() if row != k and column != own}
         if body:
-            if own in {figure.bodies.index(other) for key, other in (told or {}).items() if other and key != bone}:
+            if any(other == body and key != bone for key, other in (told or {}).items()):
                 raise UsageError(f"'{body}' is told to move two bones of the rig; name it once", code="bad-call")
             found[k] = own
     if len(found) < 2:

@@ -30,6 +30,8 @@ RESTING_MAX_STEPS = 4.0  # extent over the rms step of a sensor that stays where
 POLLED_MAX_REPEATS = 3  # repeats in a row up to which a sensor is merely read faster than it measures
 MEETING_MIN_SHARE = 0.25  # of its fresh samples that a sensor must share with each other one
 FEW_REPEATS_SHARE = 0.005  # share of repeats up to which they are not worth a warning
+FAR_MIN_M = 1e4  # m from the origin of the room within which no place is doubted for itself
+FAR_MIN_EXTENTS = 1e6  # usual distances of bodies from their middle, beyond which a number is no place: a walk has 1e2
 HOLE_MIN_STEPS = 1.5  # usual steps of time from which frames are missing
 
 
@@ -180,6 +182,19 @@ def find_dropouts(take: Take, same: Bools) -> Bools:
     return out & ~_poses_of_rest(take, out)[:, None]
 
 
+def find_far(take: Take) -> Bools:
+    """(n, m) samples at places where no body can be while it is elsewhere in most frames: numbers that mean "lost"."""
+    out = np.zeros((take.frames, take.bodies), dtype=bool)
+    for rows in blocks_of(take.frames, POSE_BYTES * take.bodies):
+        out[rows] = take.seen[rows] & (np.abs(take.p_world_body[rows]) > FAR_MIN_M).any(axis=2)
+    if not out.any():
+        return out
+    middle = median(take.p_world_body)
+    off = over_frames(lambda p: np.abs(p - middle).max(axis=2), take.p_world_body)
+    usual = float(median(median(off)))
+    return np.asarray(out & (off > FAR_MIN_EXTENTS * usual) & (usual > 0))
+
+
 def _poses_of_rest(take: Take, lost: Bools) -> Bools:
     """(n,) frames of stretches in which most bodies are marked, but not at one place: a figure in its pose of rest."""
     most = 2 * lost.sum(axis=1) > np.maximum(take.seen.sum(axis=1), 1)
@@ -268,7 +283,15 @@ def _mask_dropouts(take: Take, same: Bools) -> tuple[Take, list[Finding]]:
             "masked; if they are many, check the sensor, its cable and its range"
         )
         found.append(_describe_marked("dropout", "warning", text, take, int(k), lost))
-    return (take.mask(lost) if found else take), found
+    far = find_far(take)
+    for k in np.flatnonzero(far.any(axis=0)):
+        away = np.abs(take.p_world_body[far[:, k], k]).max()
+        text = (
+            f"{take.names[k]}: {many(int(far[:, k].sum()), 'pose')} at places where nothing is, {away:.1g} m away; "
+            "masked; check what the device writes where it sees nothing"
+        )
+        found.append(_describe_marked("dropout", "warning", text, take, int(k), far))
+    return (take.mask(lost | far) if found else take), found
 
 
 def _without_repeats(take: Take, same: Bools) -> tuple[Take, list[Finding]]:

@@ -185,7 +185,7 @@ def _leave(folder: Path, steps: tuple[TakeStep, ...], ledger: Ledger, notes: lis
     with suppress(CondyleError):  # of the disk, which is what cut it off
         if len(ledger):
             _write_overview(folder, steps, ledger, notes, parquet=False)
-    if not len(ledger):
+    if not len(ledger) and not (folder / TAKES).exists():  # a folder of takes without a ledger is of no study
         with suppress(OSError):
             ledger.path.unlink()
 

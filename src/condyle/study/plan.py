@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from .._version import __version__
 from ..errors import UsageError
+from ..io.folder import DEVICES
 
 Role = Literal["calibration", "performance"]
 ROLES: tuple[Role, ...] = ("calibration", "performance")
@@ -21,7 +22,6 @@ MOST_TAKES = 100_000  # more in one study is a folder named by mistake
 LONGEST_FOLDER_NAME = 80  # letters of one folder of a take's name; file systems have 255 bytes
 KEY_DIGITS = 16  # hexadecimal, of a SHA-256
 _NOT_IN_NAMES = re.compile(r"[^\w .+@=()-]")  # what some file system, shell or address does not take
-_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # names that Windows keeps for itself
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ def clean_name(name: str) -> str:
 
 def _clean(part: str) -> str:
     kept = _NOT_IN_NAMES.sub("_", part)[:LONGEST_FOLDER_NAME].strip(" ").rstrip(".") or "_"
-    return f"_{kept}" if kept.startswith(".") or _DEVICES.fullmatch(kept) else kept
+    return f"_{kept}" if kept.startswith(".") or DEVICES.fullmatch(kept) else kept
 
 
 def _find_doubled(names: Sequence[str]) -> set[str]:

@@ -117,6 +117,8 @@ def _join_sliders(raw: Sequence[Link], skeleton: Skeleton, poses: Take) -> list[
     for joint in skeleton.loops:
         if joint.kind != "slider" or joint.axis_child is None or joint.axis_parent is None:
             continue
+        if not poses.seen[:, [poses.index(joint.child), poses.index(joint.parent)]].all(axis=1).any():
+            continue  # nothing tells how one stands on the other
         raw = _open_loop(raw, joint, skeleton.bodies)
         top = _find_tops(raw)
         number = {link.body: k for k, link in enumerate(raw)}

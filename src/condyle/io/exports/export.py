@@ -11,15 +11,13 @@ from pathlib import Path
 from ...errors import CondyleError, UsageError, suggest
 from ...findings import Finding
 from ...model.progress import begin_step
-from .. import FIELD, MANIFEST, MOTION, OPTIONS, SKELETON
-from ..folder import stage_files
+from ..folder import check_name, stage_files
 from .inertia import MASS_FORMATS, check_body_mass
 from .registry import FORMATS
 from .rigs import RIGS
 from .scene import FigureFormat, Scene, Written
 
 ALL = "all"  # in the place of names: every format that this scene and this installation allow
-FIT_FILES = (SKELETON, MOTION, MANIFEST, OPTIONS, FIELD)  # what condyle fit wrote, and exports are made from
 
 
 @cache
@@ -58,18 +56,12 @@ def write_figure(
     formats = check_scene(scene, formats, stem)
     with stage_files(folder, scene.skeleton.fit_id) as stage:
         written = write_formats(scene, formats, stage.path, stem)
-        taken = [file.name for file in written.files if file.name in FIT_FILES and (stage.folder / file.name).exists()]
-        if taken:
-            raise UsageError(
-                f"would replace '{taken[0]}' of the fit; choose another name", code="bad-option", path=stage.folder
-            )
     return Written(tuple(stage.folder / file.name for file in written.files), written.findings)
 
 
 def check_scene(scene: Scene, formats: str | Sequence[FigureFormat], stem: str) -> tuple[FigureFormat, ...]:
     """The formats; raises where one cannot hold this scene, or no file can be named so, before anything is written."""
-    if not stem or Path(stem).name != stem or stem.startswith("."):
-        raise UsageError(f"'{stem}' cannot be the name of a file", code="bad-option")
+    check_name(stem)
     if not scene.motion.frames:
         raise CondyleError("the motion has no frame; fit a recording first", code="no-data")
     if not isinstance(formats, Sequence):
