@@ -162,16 +162,6 @@ def extent(points: Floats) -> tuple[float, float]:
     return float(values[0]), float(values[1])
 
 
-def distances(cloud: Floats) -> tuple[Floats, Floats]:
-    """(k, k) median over frames of the distance of each pair, and its robust standard deviation; NaN if never seen."""
-    k = cloud.shape[1]
-    apart, spread = np.zeros((k, k)), np.zeros((k, k))
-    for i in range(k - 1):
-        d = _measure_lengths(cloud[:, i + 1 :] - cloud[:, i, None])
-        apart[i, i + 1 :], spread[i, i + 1 :] = robust_sd(d, np.nan)
-    return apart + apart.T, spread + spread.T
-
-
 def _measure_lengths(v: Floats) -> Floats:
     return np.asarray(np.sqrt(np.einsum("nki,nki->nk", v, v)))
 

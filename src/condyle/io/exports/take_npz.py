@@ -36,7 +36,7 @@ def write_motion_npz(
     path: str | os.PathLike[str], take: Take, gap: Floats, weight: Floats, skeleton: Skeleton, played: Take
 ) -> None:
     """Writes a take as `write_take_npz` does, the poses that were played through the skeleton, and what a calibration
-    left over. Numbers per frame and body are of single precision where that is nothing against the noise of the sensors.
+    left over. Numbers per frame and body are of single precision where that is nothing against the sensors' noise.
 
     R_world_played  (n, m, 3, 3)   the pose of every body with no gap at any joint; NaN where not known
     p_world_played  (n, m, 3) [m]
