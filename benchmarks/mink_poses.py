@@ -48,7 +48,12 @@ def main() -> None:
         "versions": {name: version(name) for name in names},
         "native": bool(getattr(mink.tasks.frame_task, "_native", None)),
         "seconds": spent,
-        "forward": {"MuJoCo": forward_time(model, q_start), "pinocchio": pinocchio_time(problem, len(q_start))},
+        "forward": {
+            "MuJoCo": forward_time(model, q_start),
+            "MuJoCo, poses kept in arrays": forward_time(model, q_start, keep=True),
+            "pinocchio": pinocchio_time(problem, len(q_start)),
+            "pinocchio, poses kept in arrays": pinocchio_time(problem, len(q_start), keep=True),
+        },
     }
     print(json.dumps(told))
 
@@ -130,20 +135,23 @@ def world_poses(model, data, q):
     return np.array(R)[:, order], np.array(p)[:, order]
 
 
-def forward_time(model, q) -> float:
-    """CPU seconds per frame of MuJoCo's forward kinematics, called from Python."""
+def forward_time(model, q, keep=False) -> float:
+    """CPU seconds per frame of MuJoCo's forward kinematics, called from Python; keep: its poses copied to arrays."""
     data, least = mujoco.MjData(model), np.inf
+    R, p = np.empty((len(q), *data.xmat.shape)), np.empty((len(q), *data.xpos.shape))
     for _ in range(ROUNDS):
         begin = time.process_time()
-        for one in q:
+        for frame, one in enumerate(q):
             data.qpos[:] = one
             mujoco.mj_kinematics(model, data)
+            if keep:
+                R[frame], p[frame] = data.xmat, data.xpos
         least = min(least, time.process_time() - begin)
     return least / len(q)
 
 
-def pinocchio_time(problem, frames: int) -> float:
-    """CPU seconds per frame of pinocchio's forward kinematics of the same tree."""
+def pinocchio_time(problem, frames: int, keep=False) -> float:
+    """CPU seconds per frame of pinocchio's forward kinematics of the same tree; keep: its poses copied to arrays."""
     import pinocchio
 
     model, joints = pinocchio.Model(), {}
@@ -159,11 +167,15 @@ def pinocchio_time(problem, frames: int) -> float:
         place = pinocchio.SE3(np.eye(3), problem["p_parent_joint"][k] - inboard)
         joints[k] = model.addJoint(joints[above], pinocchio.JointModelSpherical(), place, f"j{k}")
     data, least = model.createData(), np.inf
+    R, p = np.empty((frames, len(data.oMi), 3, 3)), np.empty((frames, len(data.oMi), 3))
     q = [pinocchio.randomConfiguration(model, -np.ones(model.nq), np.ones(model.nq)) for _ in range(frames)]
     for _ in range(ROUNDS):
         begin = time.process_time()
-        for one in q:
+        for frame, one in enumerate(q):
             pinocchio.forwardKinematics(model, data, one)
+            if keep:
+                for k, pose in enumerate(data.oMi):
+                    R[frame, k], p[frame, k] = pose.rotation, pose.translation
         least = min(least, time.process_time() - begin)
     return least / frames
 

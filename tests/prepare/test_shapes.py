@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from condyle.maths import rotation
-from condyle.prepare.shapes import SHAPE_FRAMES, Shape, distances, extent, fit_error, fit_poses, fit_shape
+from condyle.prepare.shapes import SHAPE_FRAMES, Shape, extent, fit_error, fit_poses, fit_shape
 
 EXACT = 1e-12  # m, and in rotations
 NOISE = 0.001  # m
@@ -124,17 +124,6 @@ def test_points_that_are_never_seen_have_no_shape(n) -> None:
 def test_one_frame_is_a_shape(rng) -> None:
     points = cluster(rng, 3)
     assert fit_shape(points[None]).size == pytest.approx(np.sqrt((points**2).sum(axis=1).mean()))
-
-
-def test_distances_are_medians_with_their_spread(rng) -> None:
-    cloud = np.zeros((101, 3, 3))
-    cloud[:, 1, 0] = 1 + 0.01 * rng.standard_normal(101)
-    cloud[7, 1] = 50.0
-    cloud[:, 2] = np.nan
-    apart, spread = distances(cloud)
-    assert apart[0, 1] == apart[1, 0] == pytest.approx(1, abs=0.005)
-    assert spread[0, 1] == pytest.approx(0.01, rel=0.4)
-    assert np.isnan(apart[0, 2])
 
 
 def test_length_and_width_are_those_of_the_two_longest_axes() -> None:

@@ -60,7 +60,7 @@ def test_the_gap_that_is_drawn_is_the_gap_that_was_measured(noisy: Path) -> None
     assert name.startswith("gap-01-")
     left, right = figure.axes
     with np.load(noisy / "motion.npz") as archive:
-        size = 1000 * np.linalg.norm(archive["gap"][:, 0], axis=1)
+        size = 1000 * np.linalg.norm(archive["gap"][:, 0].astype(np.float64), axis=1)
         counted = archive["weight"][:, 0] > 0
     lines = [line for line in left.lines if len(line.get_xdata()) == len(size)]
     np.testing.assert_allclose(lines[0].get_ydata()[counted], size[counted])

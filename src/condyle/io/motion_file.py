@@ -21,6 +21,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from ..errors import CondyleError
+from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.spool import hide, over_frames
 from ..model.clock import LATEST
@@ -79,9 +80,9 @@ class MotionFile:
         p, p_played = (self._poses(name, rows) for name in _PLACES)
         for turn, place in ((R, p), (R_played, p_played)):
             wrong = ~find_poses(turn, place)
-            turn[wrong], place[wrong] = np.nan, np.nan
-        gap = np.array(self.arrays["gap"][rows][:, self.gaps], np.float64)
-        weight = np.array(self.arrays["weight"][rows][:, self.gaps], np.float64)
+            if wrong.any():
+                turn[wrong], place[wrong] = np.nan, np.nan
+        gap, weight = (_pick_columns(self.arrays[name][rows], self.gaps) for name in ("gap", "weight"))
         gap[~(np.abs(gap) < FARTHEST)] = np.nan
         weight[~(np.abs(weight) < FARTHEST)] = 0.0
         _forget(self.mapping)
@@ -89,7 +90,7 @@ class MotionFile:
         loops = [_measure_loop(joint, self.skeleton, R, p) for joint in self.skeleton.loops]
         for joint, size in zip(self.skeleton.loops, loops, strict=True):
             size[~_find_times(time, joint, AROUND_S)] = np.nan
-        length = np.column_stack([np.linalg.norm(gap, axis=-1), *loops])
+        length = np.column_stack([np.sqrt(np.einsum("njk,njk->nj", gap, gap)), *loops])
         held = [
             np.isfinite(size) & _find_times(time, joint) for joint, size in zip(self.skeleton.loops, loops, strict=True)
         ]
@@ -101,13 +102,13 @@ class MotionFile:
     def gap(self) -> Floats:
         """(n, J, 3) [m] world vector from the parent's to the child's side of each of the skeleton's joints."""
         self.check_whole()
-        return over_frames(lambda part: np.array(part[:, self.gaps], np.float64), self.arrays["gap"])
+        return over_frames(lambda part: _pick_columns(part, self.gaps), self.arrays["gap"])
 
     @property
     def weight(self) -> Floats:
         """(n, J) [-] how much each gap counted."""
         self.check_whole()
-        return over_frames(lambda part: np.array(part[:, self.gaps], np.float64), self.arrays["weight"])
+        return over_frames(lambda part: _pick_columns(part, self.gaps), self.arrays["weight"])
 
     def take(self) -> Take:
         """The measured poses, in the order of the skeleton's bodies."""
@@ -130,7 +131,13 @@ class MotionFile:
         return self._pick(self.arrays[name][rows])
 
     def _pick(self, values: NDArray[Any]) -> Floats:
-        return np.array(values[:, self.bodies], np.float64)
+        return _pick_columns(values, self.bodies)
+
+
+def _pick_columns(values: NDArray[Any], columns: Ints) -> Floats:
+    """(n, c, ...) these columns, in double precision and in memory of their own."""
+    in_order = len(columns) == values.shape[1] and (columns == np.arange(len(columns))).all()
+    return np.array(values if in_order else values[:, columns], np.float64)
 
 
 def find_poses(R: Floats, p: Floats) -> Bools:
@@ -138,11 +145,16 @@ def find_poses(R: Floats, p: Floats) -> Bools:
 
     Of matrices whose squares add up to 3 and whose determinant is 1, all singular values are 1.
     """
+    found = np.empty(R.shape[:-2], bool)
+    flat = found.reshape(-1)
     with np.errstate(invalid="ignore", over="ignore"):
-        square = np.einsum("...ij,...ij->...", R, R)
-        volume = np.einsum("...i,...i->...", R[..., 0], np.cross(R[..., 1], R[..., 2]))
-        turned = (np.abs(square - 3) <= _ROTATION_MAX_OFF) & (np.abs(volume - 1) <= _ROTATION_MAX_OFF)
-        return np.asarray(turned & (np.abs(p) < FARTHEST).all(axis=-1))
+        for rows, M in rotation.blocks(R, 9):
+            square = np.einsum("ib,ib->b", M, M)
+            volume = np.einsum("ib,ib->b", M[:3], rotation.cofactors(M)[:3])
+            flat[rows] = (np.abs(square - 3) <= _ROTATION_MAX_OFF) & (np.abs(volume - 1) <= _ROTATION_MAX_OFF)
+        for axis in range(3):
+            found &= np.abs(p[..., axis]) < FARTHEST
+    return found
 
 
 def _find_times(time: Floats, joint: Joint, around: float = 0.0) -> Bools:
@@ -154,7 +166,8 @@ def _find_times(time: Floats, joint: Joint, around: float = 0.0) -> Bools:
 def _measure_loop(joint: Joint, skeleton: Skeleton, R: Floats, p: Floats) -> Floats:
     """(n,) [m] how far the two sides of a loop are apart."""
     child, parent = (skeleton.bodies.index(name) for name in (joint.child, joint.parent))
-    apart = p[:, child] - p[:, parent] + R[:, child] @ joint.p_child_joint - R[:, parent] @ joint.p_parent_joint
+    apart = p[:, child] + rotation.carry(R[:, child], joint.p_child_joint)
+    apart -= p[:, parent] + rotation.carry(R[:, parent], joint.p_parent_joint)
     return np.asarray(np.linalg.norm(apart, axis=-1))
 
 

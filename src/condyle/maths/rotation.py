@@ -86,6 +86,11 @@ def from_vector(r: ArrayLike) -> Floats:
     return np.eye(3) + a * S + b * (S @ S)
 
 
+def carry(R: Floats, v: Floats) -> Floats:
+    """(n, 3): R (n, 3, 3) @ v (3,), at once for all matrices, where numpy goes from one to the next."""
+    return (R.reshape(-1, 3) @ v).reshape(-1, 3)
+
+
 def to_vector(R: ArrayLike) -> Floats:
     """Rotation vectors (..., 3) [rad] of length at most pi."""
     R = np.asarray(R, dtype=np.float64)

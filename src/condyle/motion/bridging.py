@@ -51,7 +51,9 @@ def _share(take: Take, before: Ints, after: Ints, rows: Bools) -> Floats:
 
 def describe_gaps(take: Take, frames: Bools, code: str) -> list[Finding]:
     """One finding per body with any of these `frames` (n, m)."""
-    findings = []
+    findings: list[Finding] = []
+    if not frames.any():
+        return findings
     for k, name in enumerate(take.names):
         rows = frames[:, k]
         count = int(rows.sum())

@@ -151,8 +151,17 @@ class Body:
 
     def mean_turn(self, k: int) -> Floats:
         """(3, 3) mean of `turn` over all frames; identity where it is never known."""
-        mean = rotation.mean(self.turn(k))
-        return mean if np.isfinite(mean).all() else np.eye(3)
+        if k not in self._means:
+            figure, up = self.figure, self.parent(k)
+            # Turned as the rotations are: so is their mean.
+            mean = rotation.mean(figure.R_parent_bone[:, k]) @ figure.R_body_bone[k].T
+            mean = mean if up < 0 else figure.R_body_bone[up] @ mean
+            self._means[k] = mean if np.isfinite(mean).all() else np.eye(3)
+        return self._means[k]
+
+    @cached_property
+    def _means(self) -> dict[int, Floats]:
+        return {}
 
 
 def find_bodies(skeleton: Skeleton, figure: Figure) -> tuple[Body, ...]:

@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..maths.arrays import Bools, Floats
-from ..maths.spool import blocks, copy_array, empty, over_frames, seal
-from ..model.motion import Motion, free_bodies, match_bodies, measure_slide, order_joints, time_motion
+from ..maths.spool import copy_array, over_frames, seal
+from ..model.motion import Motion, free_bodies, match_bodies, measure_slide, order_joints, relate_rotations, time_motion
 from ..model.skeleton import Skeleton
 from ..model.take import Take
 from .bridging import bridge_line, bridge_turn, describe_gaps
@@ -43,20 +43,21 @@ def bridge(skeleton: Skeleton, take: Take, longest_gap: float) -> tuple[Floats, 
     and (n, m) which poses that were not seen are bridged, and which are left unknown.
     """
     columns = [take.index(name) for name in free_bodies(skeleton)]
-    R = empty(take.R_world_body.shape)
+    R = relate_rotations(skeleton, take.R_world_body)
     p = over_frames(lambda part: part[:, columns], take.p_world_body)
     filled, left = np.zeros(take.seen.shape, bool), np.zeros(take.seen.shape, bool)
     gone: Bools = np.asarray(~take.seen.all(axis=0))
-    R_world = copy_array(take.R_world_body) if gone.any() else take.R_world_body
+    if not gone.any():
+        return R, p, filled, left
+    R_world = copy_array(take.R_world_body)
     for k, body in enumerate(columns):
-        R[:, body] = R_world[:, body]
         if gone[body]:
             R[:, body], filled[:, body], left[:, body] = bridge_turn(take, R_world[:, body], longest_gap)
             p[:, k] = bridge_line(take, p[:, k], filled[:, body])
             R_world[:, body] = R[:, body]
     for child, parent, _ in order_joints(skeleton):
-        for rows in blocks(R_world[:, child]):
-            np.matmul(np.swapaxes(R_world[rows, parent], -1, -2), R_world[rows, child], out=R[rows, child])
+        closed = filled[:, parent]  # where the parent has a rotation by now, which it had not
+        R[closed, child] = np.swapaxes(R_world[closed, parent], -1, -2) @ R_world[closed, child]
         gone[child] |= gone[parent]
         if gone[child]:
             R[:, child], bridged, lost = bridge_turn(take, R[:, child], longest_gap)

@@ -221,11 +221,7 @@ def _single_step(
     rig: KinematicRig, state: State, aims: Problem, gx: Floats, gt: Floats, scale: Floats
 ) -> tuple[Floats, Floats, Floats | None, Floats]:
     """`step` in single precision: twice as fast, and enough, since errors are in double and the next step corrects."""
-
-    def single(part: Floats) -> Floats:
-        return part.astype(np.float32)
-
-    lever, arm, axis = _geometry(rig, state, aims)
+    lever, arm, axis = find_geometry(rig, state, aims)
     factors = Factors(
         rig,
         single(lever),
@@ -239,6 +235,11 @@ def _single_step(
     return x.astype(float), t.astype(float), None if s is None else s.astype(float), gain * scale
 
 
+def single(part: Floats) -> Floats:
+    """In single precision."""
+    return part.astype(np.float32)
+
+
 class Equations:
     """The normal equations of every frame at a state, loops included, ready to be solved for any gradient.
 
@@ -249,7 +250,7 @@ class Equations:
     def __init__(self, rig: KinematicRig, state: State, aims: Problem, damping: Floats) -> None:
         self.state, self.loops = state, aims.loops
         self.factors = Factors(
-            rig, *_geometry(rig, state, aims), aims.w_position, aims.w_rotation, damping, aims.spring
+            rig, *find_geometry(rig, state, aims), aims.w_position, aims.w_rotation, damping, aims.spring
         )
         self.pulls = [_pull(state, loop, aims, axis) for loop in self.loops for axis in range(3)]
         size = len(self.pulls)
@@ -293,7 +294,7 @@ class Equations:
         return x, t, s, gain
 
 
-def _geometry(rig: KinematicRig, state: State, aims: Problem) -> tuple[Floats, Floats, Floats | None]:
+def find_geometry(rig: KinematicRig, state: State, aims: Problem) -> tuple[Floats, Floats, Floats | None]:
     """Levers, arms and axes as `Factors` wants them."""
     lever = state.inboard - state.inboard[np.maximum(rig.parent, 0)]
     return (

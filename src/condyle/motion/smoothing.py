@@ -1,7 +1,7 @@
 """Motion that is smooth over time: the frames of a segment solved together, accelerations counted among the errors.
 
-The normal equations of all frames hang together through the accelerations only. They are solved by conjugate gradients
-whose preconditioner is the elimination of every frame for itself.
+The normal equations of all frames hang together through the accelerations only. They are solved by conjugate gradients,
+whose preconditioner solves short windows of time, or, where there are gaps or loops, every frame for itself.
 """
 
 from __future__ import annotations
@@ -12,17 +12,20 @@ from dataclasses import replace
 import numpy as np
 
 from ..maths.arrays import Floats
-from ..maths.elimination import KinematicRig, cross, dot
+from ..maths.elimination import Factors, KinematicRig, cross, dot
 from ..model.values import dataclass
 from .pose_solver import (
+    SINGLE_PRECISION_DAMPING,
     Equations,
     Errors,
     Problem,
     State,
+    find_geometry,
     find_rotation_vectors,
     measure_errors,
     measure_opening,
     move_state,
+    single,
 )
 
 SMOOTH_MAX_STEPS = 20  # Gauss-Newton steps at most
@@ -30,6 +33,11 @@ CONJUGATE_MAX_ROUNDS = 500  # of conjugate gradients in a step at most
 GRADIENT_MAX_SHARE = 1e-3  # of the gradient's size: the next step corrects the rest
 SMOOTH_MIN_GAIN = 1e-7  # of the cost
 SMOOTH_DAMPING = 1e-9  # of the weights
+# Frames by which windows follow each other: long against what accelerations bind together, short against the motion.
+# benchmarks/kinematics.py: 4 to 6 rounds a step from 8 frames on, some 80 without windows.
+WINDOW_HALF_FRAMES = 20
+WINDOW_MIN_BOUND_FRAMES = 1.5  # that accelerations bind together: with fewer, each frame for itself takes fewer rounds
+WINDOW_MIN_WEIGHT = 0.1  # of a body's largest: where a pose counts less, as in a gap, a window's mean is far from it
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,16 +130,19 @@ def solve_smooth(rig: KinematicRig, state: State, aims: Problem, rough: Accelera
     damping = SMOOTH_DAMPING
     scale = aims.w_rotation.max(axis=0) + rough.w_turn * rough.diagonal()
     now = measure_errors(rig, state, aims)
-    cost = float(now.cost.sum()) + rough.cost(state)
+    cost, before = float(now.cost.sum()) + rough.cost(state), np.inf
     for count in range(1, SMOOTH_MAX_STEPS + 1):
         x, t, s, gain = _step(rig, state, aims, rough, now, damping * scale)
         trial = move_state(rig, state, x, t, s)
         found = measure_errors(rig, trial, aims)
         total = float(found.cost.sum()) + rough.cost(trial)
         if not total <= cost * (1 + 1e-12):
-            damping = max(10 * damping, 1e-3)
+            damping, before = max(10 * damping, 1e-3), np.inf
             continue
-        rest = gain <= SMOOTH_MIN_GAIN * cost
+        # Each gain is about the same part of the one before, so this is what all further steps would gain.
+        part = min(gain / before, 0.9)
+        rest = (gain if part <= 0 else gain * part / (1 - part)) <= SMOOTH_MIN_GAIN * cost
+        before = gain
         state, now, cost, damping = trial, found, total, max(0.1 * damping, SMOOTH_DAMPING)
         if rest:
             return state, count, True
@@ -142,29 +153,28 @@ def _step(
     rig: KinematicRig, state: State, aims: Problem, rough: Accelerations, now: Errors, damping: Floats
 ) -> tuple[Floats, Floats, Floats | None, float]:
     """The Gauss-Newton step of all frames together, and what it gains."""
-    free, own = list(rough.free), rough.diagonal()
-    w_position, w_rotation = aims.w_position.copy(), aims.w_rotation + rough.w_turn * own
-    w_position[free] += rough.w_place * own
-    near = replace(aims, w_position=w_position, w_rotation=w_rotation)
-    equations = Equations(rig, state, near, damping)
-    arm = state.origin - state.inboard
+    free, arm = list(rough.free), state.origin - state.inboard
+    near = None if _suits_windows(aims, rough) else _frame_by_frame(rig, state, aims, rough, damping)
+    solve = _Windows(rig, state, aims, rough, damping).solve if near is None else near.solve
     gx, gt = aims.w_position[:, None] * now.d, aims.w_rotation[:, None] * now.e
     gt = gt + rough.w_turn * rough.turns_gradient(state)
     gx[free] += rough.w_place * rough.back(rough.places(state))
-    equations.pull_together(gx, gt, now.c)
+    if near is not None:
+        near.pull_together(gx, gt, now.c)
 
     def product(x: Floats, t: Floats) -> tuple[Floats, Floats]:
         """The normal matrix times a step."""
         hx, ht = aims.w_position[:, None] * (x + cross(t, arm)), (aims.w_rotation + damping)[:, None] * t
         ht += rough.w_turn * rough.back(rough.along(t))
         hx[free] += rough.w_place * rough.back(rough.along(x[free]))
-        equations.pull_together(hx, ht, np.array([measure_opening(state, loop, x, t) for loop in aims.loops]))
+        if near is not None:
+            near.pull_together(hx, ht, np.array([measure_opening(state, loop, x, t) for loop in aims.loops]))
         return hx, ht
 
     def inner(gx: Floats, gt: Floats, x: Floats, t: Floats) -> float:
-        return float((gx * (x + cross(t, arm))).sum() + (gt * t).sum())
+        return float(np.einsum("mkn,mkn->", gx, x + cross(t, arm)) + np.einsum("mkn,mkn->", gt, t))
 
-    x, t, s, _ = equations.solve(gx, gt)  # the preconditioned gradient, downhill
+    x, t, s, _ = solve(gx, gt)  # the preconditioned gradient, downhill
     rx, rt = gx, gt
     size = first = -inner(rx, rt, x, t)
     total_x, total_t, total_s = np.zeros_like(x), np.zeros_like(t), None if s is None else np.zeros_like(s)
@@ -175,10 +185,125 @@ def _step(
         if s is not None and total_s is not None:
             total_s = total_s + far * s
         rx, rt = rx + far * hx, rt + far * ht
-        zx, zt, zs, _ = equations.solve(rx, rt)
+        zx, zt, zs, _ = solve(rx, rt)
         before, size = size, -inner(rx, rt, zx, zt)
         if size <= GRADIENT_MAX_SHARE**2 * first:
             break
         x, t = zx + size / before * x, zt + size / before * t
         s = None if s is None or zs is None else zs + size / before * s
     return total_x, total_t, total_s, -0.5 * inner(gx, gt, total_x, total_t)
+
+
+def _suits_windows(aims: Problem, rough: Accelerations) -> bool:
+    """Whether every pose counts about alike, and accelerations bind several frames together."""
+    if aims.loops:
+        return False
+    for w in (aims.w_position, aims.w_rotation):
+        if (w < WINDOW_MIN_WEIGHT * w.max(axis=1, keepdims=True)).any():
+            return False
+    bound = rough.w_turn * rough.before * rough.after / max(float(aims.w_rotation.mean()), 1e-300)
+    return bool(bound.mean() >= WINDOW_MIN_BOUND_FRAMES**4)
+
+
+def _frame_by_frame(rig: KinematicRig, state: State, aims: Problem, rough: Accelerations, damping: Floats) -> Equations:
+    """The equations of every frame for itself, its neighbours standing still; loops are closed in each."""
+    own = rough.diagonal()
+    w_position, w_rotation = aims.w_position.copy(), aims.w_rotation + rough.w_turn * own
+    w_position[list(rough.free)] += rough.w_place * own
+    return Equations(rig, state, replace(aims, w_position=w_position, w_rotation=w_rotation), damping)
+
+
+class _Windows:
+    """About the inverse of the normal equations, by windows of time in which the figure is taken to stand still.
+
+    There, the accelerations fall apart into modes, each of which is one more weight on the turns: as many eliminations
+    as frames. Windows overlap by half; what each says counts by where it is in them. All of it in single precision: it
+    says only where to look next.
+    """
+
+    def __init__(self, rig: KinematicRig, state: State, aims: Problem, rough: Accelerations, damping: Floats) -> None:
+        n = state.R.shape[-1]
+        self.rig, self.frames, self.half = rig, n, min(WINDOW_HALF_FRAMES, -(-n // 2))
+        self.count = max(-(-n // self.half) - 1, 1)
+        self.geometry = lever, arm, axis = find_geometry(rig, state, aims)
+        width = 2 * self.half
+        away = np.diff(np.eye(width), 2, axis=0)
+        bends, self.modes = np.linalg.eigh(away.T @ away)
+        part = np.sin(np.pi * (np.arange(width) + 0.5) / width) ** 2
+        total = self._join(np.tile(part, (self.count, 1)))
+        total = self._cut(total)
+        self.part = np.sqrt(np.divide(part, total, out=np.zeros_like(total), where=total > 0))  # none beyond the end
+        middle = np.minimum(self.half * (np.arange(self.count) + 1), n - 1)
+        stiff = np.interp(middle, np.arange(1, n - 1), rough.before * rough.after)[:, None] * np.maximum(bends, 0.0)
+        w_position, w_rotation = (
+            np.repeat(np.einsum("mwl,wl->mw", self._cut(w), self.part**2) / (self.part**2).sum(axis=1), width, axis=1)
+            for w in (aims.w_position, aims.w_rotation)
+        )
+        w_position[list(rough.free)] += rough.w_place * stiff.ravel()
+        w_rotation = w_rotation + rough.w_turn * stiff.ravel()
+
+        def still(values: Floats) -> Floats:
+            return np.repeat(single(values[..., middle]), width, axis=-1)
+
+        self.scale = float(w_rotation.max())  # by which all is divided, so that squares of it are numbers
+        held = still(damping / self.scale + SINGLE_PRECISION_DAMPING)
+        self.axis, self.modes = None if axis is None else still(axis), single(self.modes)
+        weights = single(w_position / self.scale), single(w_rotation / self.scale)
+        self.factors = Factors(rig, still(lever), still(arm), self.axis, *weights, held)
+
+    def _cut(self, values: Floats) -> Floats:
+        """(..., w, 2 h) the windows of (..., n)."""
+        whole = np.zeros((*values.shape[:-1], (self.count + 1) * self.half))
+        whole[..., : values.shape[-1]] = values
+        halves = whole.reshape(*values.shape[:-1], self.count + 1, self.half)
+        return np.concatenate([halves[..., :-1, :], halves[..., 1:, :]], axis=-1)
+
+    def _join(self, windows: Floats) -> Floats:
+        """(..., n) windows (..., w, 2 h) added up: the transpose of `_cut`."""
+        halves = np.zeros((*windows.shape[:-2], self.count + 1, self.half))
+        halves[..., :-1, :] += windows[..., : self.half]
+        halves[..., 1:, :] += windows[..., self.half :]
+        return halves.reshape(*windows.shape[:-2], -1)[..., : self.frames]
+
+    def _to_modes(self, values: Floats) -> Floats:
+        windows = single(self._cut(values) * (self.part / self.scale))
+        return np.asarray((windows @ self.modes).reshape(*values.shape[:-1], -1))
+
+    def _from_modes(self, values: Floats) -> Floats:
+        windows = values.reshape(*values.shape[:-1], self.count, -1)
+        return self._join((windows @ self.modes.T) * self.part)
+
+    def solve(self, gx: Floats, gt: Floats) -> tuple[Floats, Floats, Floats | None, Floats]:
+        """As `Factors.solve`, but for the gain."""
+        rig, (lever, arm, axis) = self.rig, self.geometry
+        gx, gt = gx.copy(), gt + cross(arm, gx)
+        gs = None if axis is None else np.zeros((len(gx), gx.shape[-1]))
+        for group in reversed(rig.groups):  # what each freedom feels, hinges by their angle
+            own = group.own
+            if group.freedom == "free":
+                continue
+            couple = cross(lever[own], gx[own])
+            if group.freedom in ("hinge", "rigid"):
+                couple += gt[own]
+                if group.freedom == "hinge" and gs is not None and axis is not None:
+                    gs[own] = dot(axis[own], gt[own])
+                gt[own] = 0.0
+            for row, parent in enumerate(group.parent):
+                gx[parent] += gx[own][row]
+                gt[parent] += couple[row]
+            gx[own] = 0.0
+        pulled = None if gs is None or self.axis is None else self._to_modes(gs)[:, None] * self.axis
+        x, t, s, gain = self.factors.solve(self._to_modes(gx), self._to_modes(gt), pulled)
+        x, t = self._from_modes(x), self._from_modes(t)
+        s = None if s is None else self._from_modes(s)
+        for group in rig.groups:  # where every frame's own levers and axes bring the bodies
+            own = group.own
+            if group.freedom == "free":
+                continue
+            above = t[group.parent]
+            x[own] = x[group.parent] + cross(above, lever[own])
+            if group.freedom == "hinge" and s is not None and axis is not None:
+                t[own] = above + axis[own] * s[own, None]
+            elif group.freedom == "rigid":
+                t[own] = above
+        return x, t, s, gain

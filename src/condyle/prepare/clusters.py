@@ -261,7 +261,7 @@ def _over(position: Floats, change: Callable[..., Floats], by: Floats | float) -
 def _pick(position: Floats, columns: Sequence[int | None]) -> Floats:
     """(n, k, 3) of these columns; NaN for None."""
     known = [-1 if column is None else column for column in columns]
-    cloud = over_frames(lambda part: part[:, known], position)
+    cloud = over_frames(lambda part: np.take(part, known, axis=1), position)
     cloud[:, [column is None for column in columns]] = np.nan
     return cloud
 

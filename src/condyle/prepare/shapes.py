@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..maths import rotation
-from ..maths.arrays import Bools, Floats, Ints, evenly, freeze_array
+from ..maths.arrays import Bools, Floats, Ints, distinct, evenly, freeze_array
 from ..maths.robust import median, robust_sd
 from ..maths.spool import blocks, empty, over_frames
 from ..model.values import dataclass
@@ -60,7 +60,7 @@ class Shape:
 
 def find_seen(cloud: Floats) -> Bools:
     """(n, k) True where a point is seen."""
-    return over_frames(lambda part: np.isfinite(part).all(axis=2), cloud)
+    return over_frames(lambda part: np.isfinite(part[..., 0] + part[..., 1] + part[..., 2]), cloud)
 
 
 def fit_shape(cloud: Floats) -> Shape:
@@ -101,20 +101,35 @@ def fit_poses(cloud: Floats, shape: Shape, use: Bools | None = None) -> tuple[Fl
 
 
 def _fit_block(cloud: Floats, shape: Shape, seen: Bools) -> tuple[Floats, Floats]:
-    """`fit_poses` of some frames, in which points (n, k) count."""
+    """`fit_poses` of some frames, in which points (n, k) count: those in which the same points do at once."""
+    if seen.all() or not len(seen):
+        return _fit_alike(cloud, shape, np.ones(len(shape.points), bool))
+    R, p = np.empty((len(cloud), 3, 3)), np.empty((len(cloud), 3))
     kinds, which = _patterns(seen)
-    known = np.where(shape.placed[:, None], shape.points, 0.0)
-    share = kinds / np.maximum(kinds.sum(axis=1, keepdims=True), 1)
-    middle = (share @ known)[which]  # of the seen points, in the shape
-    x = np.where(seen[..., None], cloud, 0.0)
-    centre = np.einsum("nk,nki->ni", share[which], x)
-    # Both sides are centred before the product: a far origin would cost digits.
-    x = np.where(seen[..., None], x - centre[:, None], 0.0)
-    R = rotation.project(np.einsum("nki,nkj->nij", x, known - middle[:, None]))
-    p = centre - np.einsum("nij,nj->ni", R, middle)
-    gone = np.array([not shape.is_observed(kind) for kind in kinds], dtype=bool)[which]
-    R[gone], p[gone] = np.nan, np.nan
+    order = np.argsort(which, kind="stable")
+    for kind, rows in zip(kinds, np.split(order, np.cumsum(np.bincount(which))[:-1]), strict=True):
+        R[rows], p[rows] = _fit_alike(cloud[rows], shape, kind)
     return R, p
+
+
+def _fit_alike(cloud: Floats, shape: Shape, seen: Bools) -> tuple[Floats, Floats]:
+    """`fit_poses` of frames in all of which the points `seen` (k,) count."""
+    n = len(cloud)
+    if not shape.is_observed(seen):
+        return np.full((n, 3, 3), np.nan), np.full((n, 3), np.nan)
+    known = shape.points[seen]
+    middle = known.mean(axis=0)
+    x = cloud if seen.all() else cloud[:, seen]
+    centre = np.einsum("nki->ni", x) / len(known)
+    # Both sides are centred before the product: a far origin would cost digits. It is one with a large matrix, since
+    # numpy would multiply small ones one by one.
+    R = rotation.project(((x - centre[:, None]).reshape(n, -1) @ _spread(known - middle)).reshape(n, 3, 3))
+    return R, centre - rotation.carry(R, middle)
+
+
+def _spread(points: Floats) -> Floats:
+    """(3 k, 9) that takes k points (3 k,) to the sum of their products (9,) with these points (k, 3)."""
+    return np.asarray(np.einsum("ab,kj->kabj", np.eye(3), points).reshape(-1, 9))
 
 
 def fit_error(cloud: Floats, shape: Shape, R: Floats, p: Floats, use: Bools | None = None) -> Floats:
@@ -130,9 +145,13 @@ def fit_error(cloud: Floats, shape: Shape, R: Floats, p: Floats, use: Bools | No
 def sum_squares(cloud: Floats, shape: Shape, R: Floats, p: Floats, use: Bools) -> Floats:
     """(n,) squared distances of the points that count (n, k) from where the posed shape has them."""
 
+    known = np.where(shape.placed[:, None], shape.points, 0.0)
+
     def measure(cloud: Floats, R: Floats, p: Floats, use: Bools) -> Floats:
-        apart = ((cloud - p[:, None] - shape.points @ np.swapaxes(R, 1, 2)) ** 2).sum(axis=2)
-        return np.asarray(np.where(use, apart, 0.0).sum(axis=1))
+        apart = cloud - p[:, None]
+        apart -= (R.reshape(-1, 9) @ _spread(known).T).reshape(apart.shape)
+        square = np.einsum("nki,nki->nk", apart, apart)
+        return np.asarray((square if use.all() else np.where(use, square, 0.0)).sum(axis=1))
 
     return over_frames(measure, cloud, R, p, use)
 
@@ -143,14 +162,8 @@ def extent(points: Floats) -> tuple[float, float]:
     return float(values[0]), float(values[1])
 
 
-def distances(cloud: Floats) -> tuple[Floats, Floats]:
-    """(k, k) median over frames of the distance of each pair, and its robust standard deviation; NaN if never seen."""
-    k = cloud.shape[1]
-    apart, spread = np.zeros((k, k)), np.zeros((k, k))
-    for i in range(k - 1):
-        d = np.linalg.norm(cloud[:, i + 1 :] - cloud[:, i, None], axis=2)
-        apart[i, i + 1 :], spread[i, i + 1 :] = robust_sd(d, np.nan)
-    return apart + apart.T, spread + spread.T
+def _measure_lengths(v: Floats) -> Floats:
+    return np.asarray(np.sqrt(np.einsum("nki,nki->nk", v, v)))
 
 
 def _count(cloud: Floats, shape: Shape, use: Bools | None) -> Bools:
@@ -177,14 +190,15 @@ def _sample(seen: Bools) -> Ints:
     chosen = rows[evenly(len(rows), SHAPE_FRAMES)]
     scarce = np.flatnonzero(seen[chosen].sum(axis=0) < RARE_FRAMES)
     more = [rows[seen[rows, k]] for k in scarce]
-    return np.unique(np.concatenate([chosen, *(some[evenly(len(some), RARE_FRAMES)] for some in more)]))
+    return distinct(np.concatenate([chosen, *(some[evenly(len(some), RARE_FRAMES)] for some in more)]))
 
 
 def _typical(cloud: Floats, seen: Bools) -> int:
     """The frame to start from: one with as many pairs as can be at their usual distance, and nearest to it."""
-    apart, spread = distances(cloud)
     i, j = np.triu_indices(cloud.shape[1], 1)
+    d = _measure_lengths(cloud[:, j] - cloud[:, i])
+    apart, spread = robust_sd(d, np.nan)
     both = seen[:, i] & seen[:, j]
-    off = np.where(both, np.abs(np.linalg.norm(cloud[:, i] - cloud[:, j], axis=2) - apart[i, j]), 0.0)
-    usual = (both & (off <= 3 * spread[i, j] + 1e-3 * apart[i, j])).sum(axis=1)
+    off = np.where(both, np.abs(d - apart), 0.0)
+    usual = (both & (off <= 3 * spread + 1e-3 * apart)).sum(axis=1)
     return int(np.lexsort((off.sum(axis=1), -usual))[0])

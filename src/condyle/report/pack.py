@@ -24,9 +24,6 @@ from .page_data import WEIGHT_STEPS
 
 Small = NDArray[np.int32]
 LARGEST_NUMBER = 2**31 - 2  # the largest number that is written; what lies beyond is shown there
-_OTHER_PLACES = np.array(
-    [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]]
-)  # places of the other three, by that of the largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +68,7 @@ def pack(frames: Frames, packing: Packing) -> bytes:
     place = _hold_last(place, known[:, packing.free])
     R_shown, p_shown = _unpack_poses(largest, rest, place, known, packing)
     shift = _steps(np.where(seen[..., None], frames.p - p_shown, 0.0), packing.position)
-    relative = np.where(seen[..., None, None], np.swapaxes(R_shown, -1, -2) @ frames.R, np.eye(3))
-    turn = _steps(rotation.to_vector(relative), packing.orientation)
+    turn = _steps(np.where(seen[..., None], rotation.between(R_shown, frames.R), 0.0), packing.orientation)
     there = np.isfinite(frames.gap)
     gap = np.where(there, _steps(np.where(there, frames.gap, 0.0), packing.gap, LARGEST_NUMBER - 1) + 1, 0)
     weight = np.rint(np.clip(np.nan_to_num(frames.weight), 0, 1) * WEIGHT_STEPS)
@@ -115,30 +111,37 @@ def unpack(data: bytes, n: int, packing: Packing) -> Frames:
 
 def _quaternions(R: Floats, known: Bools, packing: Packing) -> tuple[Ints, Ints]:
     """(n, m) which component is largest, made positive; (n, m, 3) the three others, in order, as steps."""
-    q = rotation.to_quaternion(np.where(known[..., None, None], R, np.eye(3)))
-    largest = np.abs(q).argmax(axis=-1)
-    sign = np.copysign(1.0, np.take_along_axis(q, largest[..., None], -1))
-    rest = _steps(np.take_along_axis(q * sign, _OTHER_PLACES[largest], -1), packing.orientation / 2)
-    return _hold_last(largest[..., None], known)[..., 0], _hold_last(rest, known)
+    w, x, y, z = rotation.to_quaternion(R if known.all() else np.where(known[..., None, None], R, np.eye(3))).T
+    largest = np.abs([w, x, y, z]).argmax(axis=0)
+    by_w, by_x, by_y = largest == 0, largest <= 1, largest <= 2
+    sign = np.copysign(1.0, np.where(by_w, w, np.where(by_x, x, np.where(by_y, y, z))))
+    others = np.where(by_w, x, w), np.where(by_x, y, x), np.where(by_y, z, y)
+    rest = _steps(np.stack([(sign * one).T for one in others], axis=-1), packing.orientation / 2)
+    return _hold_last(largest.T[..., None], known)[..., 0], _hold_last(rest, known)
 
 
 def _unpack_poses(largest: Ints, rest: Ints, place: Ints, known: Bools, packing: Packing) -> tuple[Floats, Floats]:
     """The played poses as a page unpacks them; where they are not known, the axes of the world at the origin."""
     n, m = largest.shape
-    three = rest * (packing.orientation / 2)
-    q = np.empty((n, m, 4))
-    np.put_along_axis(q, _OTHER_PLACES[largest], three, -1)
-    first = np.sqrt(np.maximum(1 - (three * three).sum(axis=-1, keepdims=True), 0.0))
-    np.put_along_axis(q, largest[..., None], first, -1)
+    a, b, c = np.moveaxis(rest * (packing.orientation / 2), -1, 0)
+    first = np.sqrt(np.maximum(1 - (a * a + b * b + c * c), 0.0))
+    w = np.where(largest == 0, first, a)
+    x = np.where(largest == 1, first, np.where(largest < 1, a, b))
+    y = np.where(largest == 2, first, np.where(largest < 2, b, c))
+    q = np.stack([w, x, y, np.where(largest == 3, first, c)], axis=-1)
     R, p = rotation.from_quaternion(q), np.zeros((n, m, 3))
     p[:, packing.free] = place * packing.position + packing.origin
     for child, parent, p_child_joint, p_parent_joint in packing.links:
-        p[:, child] = p[:, parent] + R[:, parent] @ p_parent_joint - R[:, child] @ p_child_joint
+        reach = rotation.carry(R[:, parent], p_parent_joint) - rotation.carry(R[:, child], p_child_joint)
+        p[:, child] = p[:, parent] + reach
+    if known.all():
+        return R, p
     return np.where(known[..., None, None], R, np.eye(3)), np.where(known[..., None], p, packing.origin)
 
 
 def _whole(R: Floats, p: Floats) -> Bools:
-    return np.asarray(np.isfinite(R).all(axis=(-2, -1)) & np.isfinite(p).all(axis=-1))
+    """(n, m) which poses have no NaN: a sum over them has none either."""
+    return np.asarray(np.isfinite(np.einsum("nmij->nm", R) + np.einsum("nmi->nm", p)))
 
 
 def _steps(values: Floats, step: float | Floats, most: int = LARGEST_NUMBER) -> Ints:

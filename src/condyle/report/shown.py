@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..io.motion_file import Frames, MotionFile, find_poses
+from ..io.motion_file import Frames, MotionFile
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import median, quantile
+from ..maths.rotation import carry
 from ..model.clock import Clock
 from ..model.motion import order_joints
 from ..model.skeleton import Joint, Skeleton
@@ -243,11 +244,11 @@ def _look(source: MotionFile) -> _Looked:
         held = source.rows(rows)
         gap[rows], weight[rows] = held.gap, held.weight
         for child, parent, joint in order:
-            apart = held.p_played[:, parent] - held.p_played[:, child]
-            apart += held.R_played[:, parent] @ joint.p_parent_joint - held.R_played[:, child] @ joint.p_child_joint
+            apart = held.p_played[:, parent] + carry(held.R_played[:, parent], joint.p_parent_joint)
+            apart -= held.p_played[:, child] + carry(held.R_played[:, child], joint.p_child_joint)
             known = np.isfinite(apart[:, 0])
             loose[child] |= bool((np.abs(apart[known]) > tolerance).any())
-        masked[rows] = _not_counted(find_poses(held.R, held.p), held.weight, joints)
+        masked[rows] = _not_counted(np.isfinite(held.p[..., 0]), held.weight, joints)  # a pose that is none is NaN
         few.append(held.at(chosen[(chosen >= rows.start) & (chosen < rows.stop)] - first))
     return _Looked(gap, weight, loose, masked, join_frames(few))
 

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 
-from condyle import Take, read
-from condyle.io.exports.take_npz import write_take_npz
+from condyle import Take, forward, read
+from condyle.io.exports.take_npz import write_motion_npz, write_take_npz
+from condyle.model.skeleton import SensorNoise
 from condyle.simulate import Disturbances, linkage, simulate
+from tests.make import jointed
 
 TAKE = simulate(linkage(), seconds=2, seed=1, disturbances=Disturbances(missing=0.1)).take
 
@@ -33,3 +37,21 @@ def test_a_stream_gets_the_same_bytes_as_a_file(tmp_path: Path) -> None:
     stream = io.BytesIO()
     write_take_npz(stream, TAKE)
     assert stream.getvalue() == (tmp_path / "a.npz").read_bytes()
+
+
+@pytest.mark.parametrize(("away", "noise", "kind"), [(0.0, 1e-3, "f4"), (1e5, 1e-3, "f8"), (0.0, 0.0, "f8")])
+def test_a_motion_is_of_single_precision_where_that_is_nothing_against_the_noise(
+    tmp_path: Path, rng: np.random.Generator, away: float, noise: float, kind: str
+) -> None:
+    skeleton = jointed.figure(rng, 3)
+    sensors = tuple(SensorNoise(name, noise, noise) for name in skeleton.bodies)
+    take = forward(skeleton, jointed.motion(rng, skeleton, 20))
+    take = replace(take, p_world_body=take.p_world_body + [away, 0.0, 0.0])
+    gap, weight = rng.standard_normal((20, len(skeleton.joints), 3)), np.ones((20, len(skeleton.joints)))
+    write_motion_npz(tmp_path / "motion.npz", take, gap, weight, replace(skeleton, noise=sensors), take)
+    with np.load(tmp_path / "motion.npz") as arrays:
+        for name in ("R_world_body", "p_world_body", "R_world_played", "p_world_played", "gap", "weight"):
+            assert arrays[name].dtype == np.dtype(kind), name
+        assert arrays["time"].dtype == np.float64
+        np.testing.assert_allclose(arrays["p_world_body"], take.p_world_body, rtol=0, atol=1e-2 * noise)
+        assert np.array_equal(arrays["gap"], gap.astype(kind))
