@@ -260,7 +260,7 @@ def _differences(part: Take, fits: PairFits, velocity: Floats, white: Floats) ->
     Z[..., 3:6] = -part.R_world_body[:, j].transpose(1, 0, 2, 3)
     Z[..., 6] = speed.transpose(1, 0, 2)
     e = gap.transpose(1, 0, 2)
-    known = np.asarray(np.isfinite(e).all(axis=2) & np.isfinite(Z[..., 6]).all(axis=2))
+    known = np.asarray(np.isfinite(e).all(axis=2))  # a pose that has no velocity is not seen here
     if not known.all():
         Z[~known], e = 0.0, np.where(known[..., None], e, 0.0)
     weight: Floats = known.astype(np.float64)
