@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from condyle.estimate import support
 from condyle.estimate.structure import Structure, infer_structure, is_half_named, measure_unexplained_share
 from condyle.estimate.support import (
     CALM_PAIR_SUPPORT,
@@ -204,3 +206,18 @@ def structure_pairs(take: Take) -> list[set[str]]:
 def test_bodies_that_turn_about_one_axis_for_a_moment_are_no_hinge(seed: int) -> None:
     world = simulate(human(), "walk", seconds=0.6, rate=100, seed=seed, disturbances=Disturbances(0.0005, 0.0009))
     assert set(supports(world.take)) == {frozenset(edge) for edge in world.truth.edges}
+
+
+def test_rivals_are_those_within_what_a_sure_edge_is_sure_by(walk: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    take = nameless(walk.take)
+    structure = infer_structure(take)
+    pairs, z = support._standard_errors(take, structure, structure.tree.edges)
+    edge, close, far = 3, *[k for k in range(len(pairs)) if pairs[k] not in structure.tree.edges][:2]
+    z = np.full_like(z, np.inf)
+    z[edge, [close, far]] = 1.6, 1.7  # 1.645 standard errors are SURE_SUPPORT
+    monkeypatch.setattr(support, "_standard_errors", lambda *_: (pairs, z))
+    monkeypatch.setattr(support, "_rule_out", lambda structure, plain, pairs, z: z)
+    found = measure_support(take, structure)[int(structure.tree.edges[edge])]
+    assert found.rivals[:1] == (pairs[close],)
+    assert pairs[far] not in found.rivals
+    assert found.support == pytest.approx(stats.norm.cdf(1.6), abs=1e-9)

@@ -138,3 +138,15 @@ def test_of_two_bodies_the_one_that_is_on_either_side_half_of_the_time_is_told_b
     mask[: take.frames // 2, 1] = True
     turned, _ = find_flips(mirrored(take, mask))
     assert (turned == mask).all()
+
+
+def test_an_orientation_may_jump_by_a_fifth_of_a_radian_where_the_side_changes() -> None:
+    time = np.arange(200) / 60
+    p = np.stack([1 + 0.01 * np.sin(9 * time), 0.3 + 0.01 * np.cos(7 * time), 0 * time], axis=1)[:, None]
+    R = np.tile(np.eye(3), (200, 1, 1, 1))
+    p[100:140] *= -1
+    for turn in (0.18, 0.22):
+        R[100:140] = rotation.from_vector([0.0, 0.0, turn])
+        turned, unclear = find_flips(Take(("a",), time, R, p))
+        assert np.flatnonzero(turned | unclear).tolist() == list(range(100, 140))
+        assert (turned.any(), unclear.any()) == (turn < 0.2, turn > 0.2)

@@ -150,6 +150,13 @@ def test_a_spike_neither_cuts_a_stretch_nor_lengthens_it() -> None:
     assert stretches(labelled, swapped, sight) == INSIDE.tolist()
 
 
+def test_fit_errors_are_alike_within_a_tenth_of_what_is_doubted() -> None:
+    labelled, swapped, sight = np.full(100, 2.2), np.full(100, 2.2), np.zeros(100, np.int64)
+    for rest, found in ((0.45, []), (0.35, INSIDE.tolist())):  # two octaves, were it not for that tenth
+        swapped[INSIDE] = rest
+        assert stretches(labelled, swapped, sight) == found
+
+
 def test_frames_that_fit_both_ways_do_not_tell() -> None:
     labelled, swapped, sight = errors()
     labelled[48:54], swapped[48:54] = 1.0, 1.2

@@ -10,7 +10,12 @@ from condyle.errors import CondyleError
 from condyle.io.format import ReadOptions
 from condyle.model.recording import Convention, Markers, Recording
 from condyle.prepare.read import bodies_in, understand
-from condyle.prepare.recognise_bodies import SEGMENT_RIGID_MAX_SHARE, describe_recognition, recognise_bodies
+from condyle.prepare.recognise_bodies import (
+    SEGMENT_RIGID_MAX_SHARE,
+    _look_at,
+    describe_recognition,
+    recognise_bodies,
+)
 from condyle.simulate import human, simulate
 
 NOISE = 0.0005  # m per axis
@@ -195,3 +200,9 @@ def test_names_that_only_count_leave_it_to_the_motion_and_that_is_told() -> None
     (told,) = describe_recognition(found)
     assert told.text.startswith("bodies were formed from the motion of markers whose names say nothing: ")
     assert not recognise_bodies([recording(WORN)]).by_motion
+
+
+def test_rigidity_is_looked_at_in_600_frames_of_all_recordings() -> None:
+    walk = recording({"pelvis": "LASI RASI SACR"})
+    assert len(_look_at([walk])[1]) == walk.frames < 600
+    assert len(_look_at([walk, walk])[1]) == 600
