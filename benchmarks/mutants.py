@@ -47,7 +47,7 @@ TESTS = (
     "tests/prepare",
     "tests/result",
     "tests/test_pipeline.py",
-    "tests/test_api.py",
+    "tests/api",
 )
 GOLDENS = "tests/goldens/test_goldens.py"
 GLUE_SHARE, THRESHOLD_SHARE = 0.2, 0.3  # of the sample
