@@ -87,6 +87,11 @@ def test_low_support_is_a_doubt_that_names_the_rivals(world: World, structure: S
     assert "or not joined" in alone.text
     tied = described(world.take, replace(structure, tied=[(first, other)]), support=low)["rivals"]
     assert "share one point" in tied[0].text
+    between = structure.between.copy()
+    between[first] = 1.0
+    unlike = described(world.take, replace(structure, between=between), support=low)["rivals"]
+    assert "their names say that they are no neighbours" in unlike[0].text
+    assert "no neighbours" not in doubt.text + alone.text + unlike[1].text
     assert described(world.take, structure, support=sure) == {}
 
 

@@ -279,3 +279,15 @@ def test_a_pair_turns_from_a_quarter_of_the_noises_own_rotation_on() -> None:
         assert motion.turns.tolist() == [turns]
         assert (motion.lever > 0).tolist() == [turns]
         np.testing.assert_allclose(motion.spread[0, 1:], share * 2 * 0.1**2)
+
+
+def test_a_pair_that_does_not_turn_is_rigid_while_its_gap_is_twice_the_noise_of_both_at_most() -> None:
+    take = ball(np.random.default_rng(3)).take
+    fits = fit_pairs(sum_pairs(take), CHILD_PARENT)
+    half, none = np.full(1, 0.5), np.zeros(1)
+    motion = PairMotion(half, half, 60 * half, np.zeros((1, 3)), none, none, np.full((1, 3), np.inf), none > 0)
+    noise = Noise(np.full(2, 0.01), np.full(2, 1e-4))
+    blur = np.sqrt(3 * 2 * 0.01**2 + 2 * (np.hypot(1e-4, 1e-4) * 0.5) ** 2)
+    for times, kind in ((1.9, "rigid"), (2.1, "undetermined")):
+        found = classify(replace(fits, residual=np.full(1, times * blur)), motion, noise, np.full(2, 1.0))
+        assert found[0] == [kind]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from condyle.estimate.fitting import ROBUST, Estimate, fit_tree
-from condyle.estimate.proof import _across_border, _block_squares, mean_and_error, prove
+from condyle.estimate.proof import _across_border, _block_squares, _mean, mean_and_error, prove
 from condyle.faults.slips import Slip, SlipRepair
 from condyle.model.options import FitOptions
 from condyle.model.stage import Effect, Proof
@@ -212,3 +212,9 @@ def test_the_border_of_two_recordings_is_near_even_after_the_very_first_frame() 
         cut = replace(take, segment=(np.arange(take.frames) >= alone).astype(np.int64))
         assert (_across_border(cut, slip_of(cut, 10)) == "") == (alone == 100)
     assert _across_border(take, slip_of(take, 10)) == ""
+
+
+def test_a_mean_is_of_what_is_known_and_nothing_is_zero() -> None:
+    values = np.array([[1.0, np.nan], [3.0, 5.0], [np.nan, np.nan]])
+    np.testing.assert_array_equal(_mean(values, axis=1), [1.0, 4.0, 0.0])
+    assert _mean(values) == 3.0

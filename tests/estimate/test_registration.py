@@ -135,3 +135,11 @@ def test_its_intervals_leave_out_one_of_eight_stretches_after_the_other_by_stude
     assert pytest.approx(stats.t.ppf(0.975, 8 - 1), abs=1e-3) == registration.T95_BLOCKS
     values = np.arange(8.0)[:, None]
     assert registration._jackknife(values) == pytest.approx(registration.T95_BLOCKS * np.sqrt(7 / 8 * 42))
+
+
+def test_clocks_are_compared_in_one_timed_recording_of_more_than_four_seconds() -> None:
+    take, _, _ = two_worlds(noise=0.0)
+    parted = replace(take, segment=(np.arange(take.frames) > 600).astype(np.int64))
+    assert registration._Tracks.of(take).clocked
+    for one in (take.slice(0, 230), replace(take, timed=False), parted):
+        assert not registration._Tracks.of(one).clocked

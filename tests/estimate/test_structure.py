@@ -9,7 +9,7 @@ import pytest
 
 from condyle.estimate import structure
 from condyle.estimate.kinds import PairMotion
-from condyle.estimate.structure import Structure, above_noise, find_resting, infer_structure
+from condyle.estimate.structure import Structure, above_noise, find_plain_hinges, find_resting, infer_structure
 from condyle.estimate.tree import Tree
 from condyle.maths import rotation
 from condyle.maths.graph import choose_root, spanning_tree
@@ -468,3 +468,23 @@ def test_a_residual_counts_twice_for_each_worn_segment_between_up_to_three() -> 
     np.testing.assert_allclose(handicap, np.log([1, 8, 8]))  # a thing is not between those who are neighbours by name
     handicap = structure._score_names(("a", "b", "thing", "other"), pairs, np.array([0]))[2]
     np.testing.assert_allclose(handicap, 0.0)
+
+
+def test_a_plain_hinge_turns_about_one_axis_near_its_sensors_for_a_second_and_a_half() -> None:
+    noise = Noise(np.full(2, 0.01), np.full(2, 1e-4))
+
+    def plain(reach: float = 0.1, seconds: float = 30.0, across: float = 0.0, main_deg: float = 20.0) -> bool:
+        motion, fits = made_up([main_deg], [9.0])
+        off = (across * motion.main[0]) ** 2 / 2
+        motion = replace(motion, seconds=np.full(1, seconds), spread=motion.spread + [off, 0.0, 0.0])
+        fits = replace(fits, p_child_joint=np.array([[reach, 0.0, 0.0]]))
+        return bool(find_plain_hinges(fits, motion, noise)[0])
+
+    assert plain()
+    assert plain(reach=4.9 * 0.5)
+    assert not plain(reach=5.1 * 0.5)  # of the sensors' distance
+    assert plain(seconds=1.6)
+    assert not plain(seconds=1.4)
+    assert plain(across=0.028)
+    assert not plain(across=0.032)
+    assert not plain(main_deg=0.2)

@@ -10,7 +10,7 @@ import pytest
 
 from condyle.estimate.fitting import ROBUST, fit_tree
 from condyle.estimate.intervals import Blocks
-from condyle.faults.jumps import _find_jumps, _Jumps, _usual_around, find_abrupt_step
+from condyle.faults.jumps import _combine, _find_jumps, _Jumps, _usual_around, find_abrupt_step
 from condyle.faults.slips import find_slips
 from condyle.faults.steps import GapSeries, GapStep, find_step
 from condyle.model.options import FitOptions
@@ -112,3 +112,12 @@ def test_what_is_usual_around_a_frame_is_the_mean_of_those_that_share_no_frame_w
     for k in range(reach, 60 - reach):
         before, after = ratio[k - reach : k - 2 * near + 1], ratio[k + 2 * near : k + reach + 1]
         assert found[k] == pytest.approx(max(before.mean(), after.mean()))
+
+
+def test_a_jump_that_is_gross_at_one_joint_does_not_tell_how_joints_share_them(rng: np.random.Generator) -> None:
+    jump = rng.normal(0, 0.001, (400, 2, 3))
+    step, information = _combine(jump)
+    jump[::20, 0] += 0.1
+    again, with_gross = _combine(jump)
+    assert with_gross == pytest.approx(information, rel=0.1)
+    np.testing.assert_allclose(again[1:19], step[1:19], atol=1e-4)

@@ -7,7 +7,7 @@ import pytest
 
 from condyle.maths import rotation
 from condyle.model.take import Take
-from condyle.prepare.flips import find_flips
+from condyle.prepare.flips import _ways_across, find_flips
 from condyle.simulate import Disturbances, human, simulate
 
 NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))
@@ -150,3 +150,13 @@ def test_an_orientation_may_jump_by_a_fifth_of_a_radian_where_the_side_changes()
         turned, unclear = find_flips(Take(("a",), time, R, p))
         assert np.flatnonzero(turned | unclear).tolist() == list(range(100, 140))
         assert (turned.any(), unclear.any()) == (turn < 0.2, turn > 0.2)
+
+
+def test_a_filter_has_eight_samples_on_its_way_to_the_other_side_at_most() -> None:
+    for count in (8, 14):
+        way = np.linspace(0.7, -0.7, count)
+        path = np.concatenate([np.ones(20), way, -np.ones(20)])[:, None] * [1.0, 0.2, 0.0]
+        change = np.zeros(len(path), dtype=bool)
+        between = _ways_across(path, 0.02, change)
+        assert np.flatnonzero(between).tolist() == (list(range(20, 28)) if count == 8 else [])
+        assert np.flatnonzero(change).tolist() == ([28] if count == 8 else [])

@@ -27,6 +27,7 @@ from condyle.prepare.joint_centres import (
     SKIN_TO_CENTRE_M,
     Near,
     UncertainPoint,
+    _shift_inwards,
     find_centre,
     fit_sphere,
 )
@@ -243,3 +244,10 @@ def test_knees_and_ankles_of_a_recorded_take_are_near_those_of_plug_in_gait(shar
             assert off < RECORDED_MAX_M
             assert joint.half_width is not None
             assert off < joint.half_width
+
+
+def test_a_centre_is_half_an_adults_width_inwards_across_the_limb() -> None:
+    marker, up, inner = np.zeros(3), np.array([0.0, 0.0, 0.4]), np.array([0.09, 0.0, 0.1])
+    for joint, width in (("knee", 0.055), ("ankle", 0.042), ("elbow", 0.042), ("wrist", 0.03), ("toe", 0.0)):
+        found = _shift_inwards(marker, up, inner, joint)
+        np.testing.assert_allclose(found.p, [width, 0.0, 0.0], atol=1e-12)

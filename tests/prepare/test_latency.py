@@ -14,10 +14,12 @@ from condyle.prepare.latency import (
     _Delays,
     _settle,
     _spikes,
+    _spread,
     find_latency,
     repair_latency,
     without_latency,
 )
+from condyle.prepare.samples import Neighbours
 from condyle.simulate import Disturbances, World, human, linkage, prop, simulate, together
 
 NOISE = Disturbances(position_noise=0.002, orientation_noise=np.radians(0.15))
@@ -294,3 +296,10 @@ def test_a_sensor_that_loses_most_of_its_samples_tells_of_those_that_it_has(rng)
     found = find_latency(made.take.mask(gone))
     assert not found.late.any()
     assert np.isfinite(found.delay).all()
+
+
+def test_of_many_sensors_fewer_frames_are_looked_at() -> None:
+    near = Neighbours.of(world().take)
+    whole = int(near.whole.sum())
+    assert len(_spread(near, 3, 1000)) == min(whole, 1000)
+    assert len(_spread(near, 128, 1000)) == 60_000 // 128

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -264,3 +265,16 @@ def test_three_stretches_are_listed_and_the_rest_is_counted() -> None:
     assert "and 2 more)" in told.text
     (told,) = marker_swaps.describe_marker_swaps([swap], slice(0, 350), None, repaired=True)
     assert "more)" not in told.text
+
+
+def test_an_exchange_between_bodies_halves_both_errors_and_makes_them_usual_or_a_quarter_together() -> None:
+    def mended(error: float, limit: float) -> bool:
+        cluster = SimpleNamespace(
+            cloud=np.zeros((1, 3, 3)), error=np.ones(1), limit=limit, error_of=lambda cloud: np.full(1, error)
+        )
+        return bool(marker_swaps._repair(cluster, cluster, np.arange(1), 0, 1)[0])
+
+    assert mended(0.24, limit=0.1)
+    assert not mended(0.26, limit=0.1)
+    assert mended(0.48, limit=0.5)
+    assert not mended(0.52, limit=0.6)

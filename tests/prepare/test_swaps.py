@@ -10,7 +10,7 @@ import pytest
 
 import condyle
 from condyle import Take, join
-from condyle.prepare.swaps import Swap, _suspect_pairs, describe_swaps, exchange_back, find_hidden, find_swaps
+from condyle.prepare.swaps import Swap, _cuts, _suspect_pairs, describe_swaps, exchange_back, find_hidden, find_swaps
 from condyle.simulate import Disturbances, World, human, linkage, simulate
 
 FRAMES = 5  # within which an end that is covered by missing samples is found
@@ -247,3 +247,18 @@ def test_bodies_that_are_off_in_a_quarter_of_the_stretches_may_be_exchanged_thou
         share = np.zeros((20, 3))
         share[:stretches, 0] = share[-stretches:, 1] = 0.2
         assert _suspect_pairs(share) == found
+
+
+def test_labels_may_change_where_40_crossings_and_36_of_the_longest_holes_of_either_are() -> None:
+    take = world().take
+    pair, n = (0, 1), take.frames
+    gone = np.zeros(take.seen.shape, dtype=bool)
+    begins = np.arange(10, 10 + 40 * 12, 12)
+    for k, first in enumerate(begins):  # the last four are the longest
+        gone[first : first + (4 if k < 36 else 6), k % 2] = True
+    crossings = np.arange(100, 150)
+    cuts, sure = _cuts(take.mask(gone), pair, crossings, guess=True)
+    assert set(cuts[sure]) == {0, n, *range(100, 140)}
+    holes = {int(first) + 4 for first in begins[:32]} | {int(first) + 6 for first in begins[36:]}
+    assert holes <= set(cuts.tolist())
+    assert not {int(first) + 4 for first in begins[32:36]} & set(cuts.tolist())
