@@ -486,12 +486,18 @@ def main() -> None:
     parser.add_argument(
         "--longest", type=float, default=OTHERS_S, help=f"[s] of tests beside the mirror's ({OTHERS_S:g})"
     )
-    parser.add_argument("--keep", type=Path, help="folder of the copy, and of what is known by an earlier run")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        help="folder of the copy, and of what is known by an earlier run: its survivors meet the tests that are new",
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         home = given.keep or Path(scratch)
-        for part in [part for part in ("src", "tests", "docs") if not (home / part).exists()]:
-            shutil.copytree(PROJECT / part, home / part)
+        for part in ("src", "tests", "docs"):
+            if part == "tests" or not (home / part).exists():  # mistakes stay in the code as it was; tests may be new
+                shutil.rmtree(home / part, ignore_errors=True)
+                shutil.copytree(PROJECT / part, home / part)
         shutil.copy(PROJECT / "pyproject.toml", home)
         measure_in(home.resolve(), given)
 
