@@ -238,3 +238,9 @@ def test_a_gap_follows_its_angle_from_a_seventh_of_what_the_noise_explains(world
         sure = Uncertainty(none, none, np.zeros(len(joints), dtype=bool), effect)
         found = describe_joints(world.take, wide, solution, replace(one.structure, noise=loud), motion, sure)
         assert ("follows-angle" in {finding.code for finding in found}) == told
+
+
+def test_joined_sensors_are_5_mm_to_3_m_apart(world: World, structure: Structure) -> None:
+    for size, told in ((0.004, True), (0.006, False), (2.9, False), (3.1, True)):
+        sized = replace(structure.motion, size=np.full_like(structure.motion.size, size))
+        assert ("implausible-size" in described(world.take, replace(structure, motion=sized))) == told

@@ -121,3 +121,12 @@ def test_a_jump_that_is_gross_at_one_joint_does_not_tell_how_joints_share_them(r
     again, with_gross = _combine(jump)
     assert with_gross == pytest.approx(information, rel=0.1)
     np.testing.assert_allclose(again[1:19], step[1:19], atol=1e-4)
+
+
+def test_a_jump_counts_against_the_third_largest_of_the_others() -> None:
+    none = slice(0, 0)
+    alone, among = jumping({100: 5.0}, none), jumping({100: 5.0, 200: 5.0, 300: 5.0}, none)
+    worth = [one.information[0] * float(np.square(one.step[0]).sum()) for one in (alone, among)]
+    assert min(worth) > 120
+    four = jumping({100: 5.0, 200: 5.0, 300: 5.0, 400: 5.0}, none)
+    assert four.information[0] * float(np.square(four.step[0]).sum()) < 50

@@ -10,7 +10,16 @@ import pytest
 
 import condyle
 from condyle import Take, join
-from condyle.prepare.swaps import Swap, _cuts, _suspect_pairs, describe_swaps, exchange_back, find_hidden, find_swaps
+from condyle.prepare.swaps import (
+    Swap,
+    _best_joints,
+    _cuts,
+    _suspect_pairs,
+    describe_swaps,
+    exchange_back,
+    find_hidden,
+    find_swaps,
+)
 from condyle.simulate import Disturbances, World, human, linkage, simulate
 
 FRAMES = 5  # within which an end that is covered by missing samples is found
@@ -262,3 +271,10 @@ def test_labels_may_change_where_40_crossings_and_36_of_the_longest_holes_of_eit
     holes = {int(first) + 4 for first in begins[:32]} | {int(first) + 6 for first in begins[36:]}
     assert holes <= set(cuts.tolist())
     assert not {int(first) + 4 for first in begins[32:36]} & set(cuts.tolist())
+
+
+def test_the_usual_gap_of_a_best_joint_is_looked_at_in_stretches_of_three_quarters_of_a_second() -> None:
+    take = world().take
+    residual, share = _best_joints(take)
+    assert residual.shape == (take.bodies, take.bodies)
+    assert len(share) == pytest.approx(take.seconds / 0.75, abs=1.5)
