@@ -36,6 +36,8 @@ from typing import Any
 
 import pytest
 
+from tests.make.size import SIZE
+
 from .harness import FIRST_SEED, Table, percent, progress, publish
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -518,7 +520,7 @@ def measure_in(home: Path, given: argparse.Namespace) -> None:
     pytest.main([*TESTS, GOLDENS, *options], plugins=[meetings])
     harmed = [one for one in meetings.results if one[0].after != one[0].before]
     unharmed = [dead for one, dead, _ in meetings.results if one.after == one.before]
-    how = f"{' '.join((__doc__ or '').split())} Here {MIRROR_S:g}, {GOLDENS_S:g} and {given.longest:g} s; light tests."
+    how = f"{' '.join((__doc__ or '').split())} Here {MIRROR_S:g}, {GOLDENS_S:g} and {given.longest:g} s; {SIZE} tests."
     data = {
         f"{k} {one.place}": {
             "kind": one.kind,
