@@ -35,7 +35,6 @@ from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
-
 from tests.make.size import SIZE
 
 from .harness import FIRST_SEED, Table, percent, progress, publish
