@@ -35,6 +35,7 @@ from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
+from tests.make.size import SIZE
 
 from .harness import FIRST_SEED, Table, percent, progress, publish
 
@@ -47,7 +48,7 @@ TESTS = (
     "tests/prepare",
     "tests/result",
     "tests/test_pipeline.py",
-    "tests/test_api.py",
+    "tests/api",
 )
 GOLDENS = "tests/goldens/test_goldens.py"
 GLUE_SHARE, THRESHOLD_SHARE = 0.2, 0.3  # of the sample
@@ -486,12 +487,18 @@ def main() -> None:
     parser.add_argument(
         "--longest", type=float, default=OTHERS_S, help=f"[s] of tests beside the mirror's ({OTHERS_S:g})"
     )
-    parser.add_argument("--keep", type=Path, help="folder of the copy, and of what is known by an earlier run")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        help="folder of the copy, and of what is known by an earlier run: its survivors meet the tests that are new",
+    )
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         home = given.keep or Path(scratch)
-        for part in [part for part in ("src", "tests", "docs") if not (home / part).exists()]:
-            shutil.copytree(PROJECT / part, home / part)
+        for part in ("src", "tests", "docs"):
+            if part == "tests" or not (home / part).exists():  # mistakes stay in the code as it was; tests may be new
+                shutil.rmtree(home / part, ignore_errors=True)
+                shutil.copytree(PROJECT / part, home / part)
         shutil.copy(PROJECT / "pyproject.toml", home)
         measure_in(home.resolve(), given)
 
@@ -512,7 +519,7 @@ def measure_in(home: Path, given: argparse.Namespace) -> None:
     pytest.main([*TESTS, GOLDENS, *options], plugins=[meetings])
     harmed = [one for one in meetings.results if one[0].after != one[0].before]
     unharmed = [dead for one, dead, _ in meetings.results if one.after == one.before]
-    how = f"{' '.join((__doc__ or '').split())} Here {MIRROR_S:g}, {GOLDENS_S:g} and {given.longest:g} s; light tests."
+    how = f"{' '.join((__doc__ or '').split())} Here {MIRROR_S:g}, {GOLDENS_S:g} and {given.longest:g} s; {SIZE} tests."
     data = {
         f"{k} {one.place}": {
             "kind": one.kind,

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import condyle
 from condyle import Take, read, read_skeleton, write_take
 from condyle.cli import main
-from condyle.cli.fit import read_edges
+from condyle.cli.fit import describe_next, read_edges
 from condyle.errors import UsageError
 from condyle.simulate import Disturbances, human, linkage, simulate
 from tests.make.performers import mount_chain
@@ -266,6 +268,11 @@ def test_a_fit_that_goes_nowhere_says_so_and_one_that_is_kept_says_what_to_do_ne
     *_, took, last = capsys.readouterr().out.splitlines()
     assert took.startswith("took ")
     assert last.startswith(f"next: condyle view '{out}' shows it; condyle ")
+    assert "condyle axes" not in last
+    fit = condyle.load(out)
+    hinges = tuple(replace(joint, kind="hinge") for joint in fit.skeleton.joints)
+    machine = replace(fit, skeleton=replace(fit.skeleton, joints=hinges))
+    assert describe_next(machine).endswith(f"condyle axes '{out}' has its axes and DH tables")
 
 
 def test_the_time_told_is_the_whole_time(

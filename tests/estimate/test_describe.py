@@ -19,6 +19,7 @@ from condyle.estimate.describe import (
     describe_take,
 )
 from condyle.estimate.fitting import ROBUST, Solved, fit_tree
+from condyle.estimate.intervals import Uncertainty
 from condyle.estimate.locate import locate_joints
 from condyle.estimate.structure import Structure, infer_structure
 from condyle.estimate.support import EdgeSupport, measure_support
@@ -86,6 +87,11 @@ def test_low_support_is_a_doubt_that_names_the_rivals(world: World, structure: S
     assert "or not joined" in alone.text
     tied = described(world.take, replace(structure, tied=[(first, other)]), support=low)["rivals"]
     assert "share one point" in tied[0].text
+    between = structure.between.copy()
+    between[first] = 1.0
+    unlike = described(world.take, replace(structure, between=between), support=low)["rivals"]
+    assert "their names say that they are no neighbours" in unlike[0].text
+    assert "no neighbours" not in doubt.text + alone.text + unlike[1].text
     assert described(world.take, structure, support=sure) == {}
 
 
@@ -216,3 +222,25 @@ def test_a_joint_comes_apart_from_a_thirtieth_of_its_size_or_a_tenth_where_the_n
         loose = [replace(joints[0], residual=share * size), *joints[1:]]
         found = describe_joints(world.take, loose, solution, structure, motion, None)
         assert ("large-residual" in {finding.code for finding in found if joints[0].child in finding.bodies}) == told
+
+
+def test_a_gap_follows_its_angle_from_a_seventh_of_what_the_noise_explains(world: World) -> None:
+    one = fit_tree(world.take, [], FitOptions(), ROBUST)
+    solved = Solved(one.solution, one.fits, one.sums)
+    joints, solution, _, motion, _ = locate_joints(world.take, one.structure, solved, None, {}, ())
+    none = np.zeros((6 * len(joints), 6 * len(joints)))
+    loud = Noise(np.full(world.take.bodies, 0.05), np.zeros(world.take.bodies))
+    noise = float(np.sqrt(3 * loud.gap_variance(*solution.joints)[0]))
+    wide = [replace(joints[0], residual=noise), *joints[1:]]
+    for share, told in ((0.12, False), (0.2, True)):
+        effect = np.zeros((len(joints), 2))
+        effect[0, 0] = share * noise
+        sure = Uncertainty(none, none, np.zeros(len(joints), dtype=bool), effect)
+        found = describe_joints(world.take, wide, solution, replace(one.structure, noise=loud), motion, sure)
+        assert ("follows-angle" in {finding.code for finding in found}) == told
+
+
+def test_joined_sensors_are_5_mm_to_3_m_apart(world: World, structure: Structure) -> None:
+    for size, told in ((0.004, True), (0.006, False), (2.9, False), (3.1, True)):
+        sized = replace(structure.motion, size=np.full_like(structure.motion.size, size))
+        assert ("implausible-size" in described(world.take, replace(structure, motion=sized))) == told

@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 
 import condyle
+from condyle.estimate.drift import solve_differences
+from condyle.estimate.fitting import ROBUST, fit_tree
+from condyle.model.options import FitOptions
+from condyle.pairs.noise import Noise
 from condyle.simulate import Disturbances, World, human, linkage, simulate
 
 EXACT = 1e-8  # m
@@ -66,3 +70,15 @@ def test_intervals_are_those_of_the_differences_and_hold_where_nothing_drifts() 
         found = condyle.fit(world.take, plan="drift", tree=tree, root="pelvis")
         held += [x.low <= world.truth.limbs[x.body, x.from_joint, x.to_joint] <= x.high for x in found.skeleton.limbs]
     assert np.mean(held) > HELD
+
+
+def test_where_one_joint_has_few_differences_the_solution_stays() -> None:
+    take = simulate(linkage(), seconds=10, rate=30, seed=4).take
+    one = fit_tree(take, [], FitOptions(), ROBUST)
+    held = np.zeros((len(one.pairs), 3), dtype=bool)
+    noise = Noise.none(take.bodies)
+    assert solve_differences(take, one.fits, one.solution, noise, held) is not one.solution
+    weight = np.ones((take.frames, len(one.pairs)))
+    weight[12:, 0] = 0.0
+    few = replace(one.solution, weight=weight)
+    assert solve_differences(take, one.fits, few, noise, held) is few

@@ -10,7 +10,7 @@ import pytest
 
 import condyle
 from condyle.estimate import intervals
-from condyle.estimate.intervals import Uncertainty, _bound_by_parts, estimate_uncertainty, long_run
+from condyle.estimate.intervals import Blocks, Uncertainty, _bound_by_parts, estimate_uncertainty, long_run
 from condyle.estimate.solve import Solution, solve_together
 from condyle.model.take import join
 from condyle.pairs.fits import fit_pairs, refine_pairs
@@ -186,3 +186,25 @@ def test_a_centre_from_two_takes_is_known_at_least_as_the_mean_of_theirs() -> No
     np.testing.assert_allclose(bounded.passing, np.eye(6) / 4)
     narrow = replace(wide, covariance=0.5 * np.eye(6))
     np.testing.assert_allclose(_bound_by_parts(narrow, solution, parts).covariance, narrow.covariance)  # type: ignore[arg-type]
+
+
+def test_differences_are_within_segments_over_the_lag_or_all_there_is() -> None:
+    Z = np.arange(15.0)[:, None] ** 2
+    for lag, steps in ((2, 2), (9, 4), (0, 1)):
+        few = SimpleNamespace(count=5, run=np.zeros(5), count_blocks=lambda seconds: round(seconds))
+        D = np.kron(np.eye(5)[steps:] - np.eye(5)[: 5 - steps], np.eye(3))
+        change, back = Blocks.differences(few, Z, lag)
+        np.testing.assert_allclose(change, D @ Z)
+        np.testing.assert_allclose(back, D.T @ D @ Z)
+
+
+def test_what_is_correlated_in_time_counts_by_its_neighbours_within_a_second(rng: np.random.Generator) -> None:
+    left = np.cumsum(rng.standard_normal((60, 2)), axis=0)
+    left -= left.mean(axis=0)
+    run = np.repeat([0, 1], 30)
+    total = 1.0
+    for k in (1, 2, 3, 4):  # blocks of a quarter of a second
+        pairs = [left[t] @ left[t + k] for t in range(60 - k) if run[t] == run[t + k]]
+        total += 2 * (1 - k / 5) * sum(pairs) / np.square(left).sum()
+    assert long_run(left, 0.25, run) == pytest.approx(total)
+    assert long_run(np.tile([[1.0], [-1.0]], (30, 1)), 0.25, run) == 1.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -264,3 +266,28 @@ def test_a_hinge_turns_off_its_axis_by_an_eighth_at_most_or_a_quarter_where_its_
 def test_a_point_is_open_where_its_error_is_a_tenth_of_the_sensors_distance() -> None:
     assert made_up(0.8, (0.04, 0.001, 0.001)) == (["ball"], ["determined"])
     assert made_up(0.8, (0.06, 0.001, 0.001)) == (["undetermined"], ["arbitrary"])
+
+
+def test_a_pair_turns_from_a_quarter_of_the_noises_own_rotation_on() -> None:
+    take = ball(np.random.default_rng(3)).take
+    sums = sum_pairs(take)
+    fits = fit_pairs(sums, CHILD_PARENT)
+    noise = Noise(np.full(2, 1e-3), np.full(2, 0.1))
+    for share, turns in ((0.2, False), (0.3, True)):
+        spread = np.array([[0.0, 1 + share, 1 + share]]) * 2 * 0.1**2  # that of the noise of both, and a share more
+        motion = measure_motion(take, sum_pairs(take), replace(fits, spread=spread), noise)
+        assert motion.turns.tolist() == [turns]
+        assert (motion.lever > 0).tolist() == [turns]
+        np.testing.assert_allclose(motion.spread[0, 1:], share * 2 * 0.1**2)
+
+
+def test_a_pair_that_does_not_turn_is_rigid_while_its_gap_is_twice_the_noise_of_both_at_most() -> None:
+    take = ball(np.random.default_rng(3)).take
+    fits = fit_pairs(sum_pairs(take), CHILD_PARENT)
+    half, none = np.full(1, 0.5), np.zeros(1)
+    motion = PairMotion(half, half, 60 * half, np.zeros((1, 3)), none, none, np.full((1, 3), np.inf), none > 0)
+    noise = Noise(np.full(2, 0.01), np.full(2, 1e-4))
+    blur = np.sqrt(3 * 2 * 0.01**2 + 2 * (np.hypot(1e-4, 1e-4) * 0.5) ** 2)
+    for times, kind in ((1.9, "rigid"), (2.1, "undetermined")):
+        found = classify(replace(fits, residual=np.full(1, times * blur)), motion, noise, np.full(2, 1.0))
+        assert found[0] == [kind]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from condyle.estimate.fitting import ROBUST, Estimate, fit_tree
-from condyle.estimate.proof import _block_squares, mean_and_error, prove
+from condyle.estimate.proof import _across_border, _block_squares, _mean, mean_and_error, prove
 from condyle.faults.slips import Slip, SlipRepair
 from condyle.model.options import FitOptions
 from condyle.model.stage import Effect, Proof
@@ -212,3 +212,17 @@ def test_one_joint_that_is_far_apart_is_enough_to_leave_poses_out() -> None:
     take = replace(take, p_world_body=p)
     change = LeftOut(("chest",), 300, 500)  # whose joints with the arms hold
     assert prove(estimate_of(take), estimate_of(change.apply(take)), change).kept
+
+
+def test_the_border_of_two_recordings_is_near_even_after_the_very_first_frame() -> None:
+    take = take_of()
+    for alone in (1, 100):
+        cut = replace(take, segment=(np.arange(take.frames) >= alone).astype(np.int64))
+        assert (_across_border(cut, slip_of(cut, 10)) == "") == (alone == 100)
+    assert _across_border(take, slip_of(take, 10)) == ""
+
+
+def test_a_mean_is_of_what_is_known_and_nothing_is_zero() -> None:
+    values = np.array([[1.0, np.nan], [3.0, 5.0], [np.nan, np.nan]])
+    np.testing.assert_array_equal(_mean(values, axis=1), [1.0, 4.0, 0.0])
+    assert _mean(values) == 3.0

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from condyle import Take
+from condyle.estimate import registration
 from condyle.estimate.registration import Registration, find_registration, shift_clock
 from condyle.maths import rotation
 from condyle.simulate import Disturbances, human, simulate
@@ -113,3 +115,31 @@ def test_a_scale_is_told_from_half_a_percent_on() -> None:
         found = find_registration(*two_worlds(scale=scale, noise=0.1))
         assert found is not None
         assert (found.scale_95 is not None) == told
+
+
+def test_eight_frames_in_which_both_are_seen_are_enough_and_fewer_tell_nothing() -> None:
+    take, first, second = two_worlds(noise=0.0)
+    take, pair = take.slice(0, 60), np.array([(first[0], second[0])])
+    for count in (7, 8):
+        gone = np.zeros(take.seen.shape, dtype=bool)
+        gone[count:, second[0]] = True
+        poses = registration._gather(registration._Tracks.of(take.mask(gone)), pair, np.arange(take.frames), 0.0)
+        assert (poses is None) == (count < 8)
+
+
+def test_its_intervals_leave_out_one_of_eight_stretches_after_the_other_by_students_t() -> None:
+    take, first, second = two_worlds(noise=0.0)
+    pair = np.array([(first[0], second[0])])
+    poses = registration._gather(registration._Tracks.of(take), pair, np.arange(80), 0.0)
+    assert len(registration._leave_out(poses, Q, scale=False, clocked=False)) == 8
+    assert pytest.approx(stats.t.ppf(0.975, 8 - 1), abs=1e-3) == registration.T95_BLOCKS
+    values = np.arange(8.0)[:, None]
+    assert registration._jackknife(values) == pytest.approx(registration.T95_BLOCKS * np.sqrt(7 / 8 * 42))
+
+
+def test_clocks_are_compared_in_one_timed_recording_of_more_than_four_seconds() -> None:
+    take, _, _ = two_worlds(noise=0.0)
+    parted = replace(take, segment=(np.arange(take.frames) > 600).astype(np.int64))
+    assert registration._Tracks.of(take).clocked
+    for one in (take.slice(0, 230), replace(take, timed=False), parted):
+        assert not registration._Tracks.of(one).clocked

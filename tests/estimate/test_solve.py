@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle.estimate.solve import Solution, find_shared, solution_of, solve_together
+from condyle.estimate.solve import Solution, find_shared, guard_noise, solution_of, solve_together
 from condyle.maths import rotation
 from condyle.model.take import BodyMarker, Take
 from condyle.pairs.fits import PairFits, fit_pairs, refine_pairs
@@ -312,3 +312,13 @@ def test_rounding_does_not_tell_how_joints_of_exact_data_correlate(rng) -> None:
     gap = 1e-16 * rng.standard_normal((3, 200, 1)) * np.ones(4)  # four joints with the very same rounding
     C = covariance_of(gap, np.ones((200, 4)))
     assert np.linalg.cond(C) < 2
+
+
+def test_the_correction_for_noise_takes_half_of_the_weakest_rotations_signal_at_most() -> None:
+    take = simulate(linkage(), seconds=2, seed=1).take
+    fits = replace(fit_pairs(sum_pairs(take), np.array([[1, 0]])), spread=np.array([[0.01, 0.2, 0.3]]))
+    for loud, left in ((0.04, 0.04), (0.1, 0.05)):  # 2 * 0.05^2 is half of 0.01
+        noise = Noise(np.zeros(2), np.full(2, loud))
+        np.testing.assert_allclose(guard_noise(fits, noise, None), left)
+    held = np.array([[True, False, False]])
+    np.testing.assert_allclose(guard_noise(fits, Noise(np.zeros(2), np.full(2, 0.1)), held), 0.1)

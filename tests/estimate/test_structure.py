@@ -7,12 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle.estimate.structure import Structure, infer_structure
+from condyle.estimate import structure
+from condyle.estimate.kinds import PairMotion
+from condyle.estimate.structure import Structure, above_noise, find_plain_hinges, find_resting, infer_structure
 from condyle.estimate.support import measure_support
+from condyle.estimate.tree import Tree
 from condyle.maths import rotation
 from condyle.maths.graph import choose_root, spanning_tree
 from condyle.model.take import Take
-from condyle.pairs.fits import fit_pairs, refine_pairs
+from condyle.pairs.fits import PairFits, fit_pairs, refine_pairs
+from condyle.pairs.noise import Noise
 from condyle.pairs.sums import sum_pairs
 from condyle.prepare.dropouts import prepare
 from condyle.simulate import (
@@ -381,3 +385,131 @@ def test_tree_and_root_do_not_depend_on_the_order_of_the_bodies(rng) -> None:
         edges = found.fits.pairs[found.tree.edges]
         roots.add(take.names[choose_root(range(15), edges, speed, take.names)])
     assert roots == {"pelvis"}
+
+
+# ---- rules by themselves, on either side of what they ask
+
+
+def made_up(main_deg: list[float], lever: list[float], error: float = 0.0) -> tuple[PairMotion, PairFits]:
+    """A chain of bodies half a metre apart whose joints turn by so much, with so much lever over what is left."""
+    J = len(main_deg)
+    main, half = np.radians(main_deg), np.full(J, 0.5)
+    spread = np.outer(main**2 / 2, [0.0, 1.0, 1.0])
+    motion = PairMotion(half, half, 60 * half, spread, main, np.array(lever), np.full((J, 3), error), main > 0)
+    pairs = np.stack([np.arange(1, J + 1), np.arange(J)], axis=1)
+    axes = np.tile(np.eye(3), (J, 1, 1))
+    return motion, PairFits(
+        pairs, np.full((J, 3), 0.1), np.full((J, 3), 0.1), np.full(J, 0.01), 100 * half, spread, axes, axes
+    )
+
+
+def test_a_third_of_the_edges_turns_by_a_degree_and_one_by_four_or_a_third_is_sharp() -> None:
+    def enough(main_deg: list[float], lever: list[float]) -> bool:
+        motion, fits = made_up(main_deg, lever)
+        J = len(main_deg)
+        tree = Tree(np.arange(J), np.full(J, 2.0), np.full(J, -1))
+        return structure._moves_enough(motion, tree, fits, np.zeros(J + 1))
+
+    assert enough([4.5, 0.5, 0.5], [1, 1, 1])
+    assert not enough([3.5, 3.0, 3.0], [1, 1, 1])
+    assert not enough([4.5, 0.5, 0.5, 0.5], [1, 1, 1, 1])
+    assert enough([4.5, 1.1, 0.5, 0.5], [1, 1, 1, 1])
+    assert not enough([4.5, 0.9, 0.5, 0.5], [1, 1, 1, 1])
+    assert enough([0.5, 0.5, 0.5], [55, 1, 1])
+    assert not enough([0.5, 0.5, 0.5], [45, 1, 1])
+
+
+def test_half_of_the_edges_beat_their_rivals_or_stand_by_a_lever_of_five() -> None:
+    def determined(margin: float, main_deg: float, lever: float, error: float = 0.0, edges: int = 2) -> bool:
+        motion, fits = made_up([main_deg] + [0.0] * (edges - 1), [lever] + [0.1] * (edges - 1), error)
+        tree = Tree(np.arange(edges), np.full(edges, margin), np.full(edges, -1))
+        return structure._is_determined(motion, tree, fits, np.zeros(edges + 1))
+
+    assert determined(1.15, 0.3, 1.1)
+    assert not determined(1.15, 0.3, 1.1, edges=3)
+    assert not determined(1.15, 0.2, 1.1)
+    assert not determined(1.15, 0.3, 0.9)
+    assert not determined(1.05, 0.3, 4.5)
+    assert determined(1.05, 0.3, 5.5)
+    assert not determined(1.05, 0.3, 5.5, error=0.06)  # of half a metre: not one joint is located even to a line
+    assert determined(1.05, 0.3, 5.5, error=0.04)
+
+
+def test_a_body_rests_that_drifts_and_turns_by_little_of_what_is_usual() -> None:
+    def rests(turn_deg: float, drift_m: float, usual_deg: float = 10.0) -> bool:
+        turn, drift = np.radians([*[usual_deg] * 4, turn_deg]), np.array([*[1.0] * 4, drift_m])
+        found = find_resting(turn, drift)
+        assert not found[:4].any()
+        return bool(found[4])
+
+    assert rests(2.4, 0.14)
+    assert not rests(2.6, 0.14)
+    assert not rests(2.4, 0.16)
+    assert rests(0.45, 0.14, usual_deg=1.0)  # twice what a sensor resolves
+    assert not rests(0.55, 0.14, usual_deg=1.0)
+
+
+def test_a_gap_is_no_noise_from_four_times_what_the_sensors_explain() -> None:
+    _, fits = made_up([5.0, 5.0], [9.0, 9.0])
+    noise = Noise(np.full(3, 0.001), np.full(3, 0.002))
+    reach = 2 * np.linalg.norm([0.1, 0.1, 0.1])
+    loud = np.sqrt(3 * 2 * 0.001**2 + 2 * (0.002 * reach) ** 2)
+    fits = replace(fits, residual=np.array([3.9, 4.1]) * loud)
+    assert above_noise(fits, np.arange(2), noise).tolist() == [False, True]
+
+
+def test_rows_are_whole_where_six_times_the_joints_dimensions_are() -> None:
+    take = simulate(linkage(), seconds=2, rate=30, seed=1).take
+    take = take.select(take.names[:3])
+    for whole in (35, 36):  # of two joints
+        gone = np.zeros(take.seen.shape, dtype=bool)
+        gone[whole:, 1] = True
+        assert structure.whole_rows(take.mask(gone)).frames == (take.frames if whole < 36 else 36)
+
+
+def test_a_pair_seen_together_in_less_than_a_fifth_of_the_usual_frames_is_no_candidate() -> None:
+    take = simulate(linkage(), seconds=4, rate=50, seed=1).take
+    for share in (0.19, 0.21):
+        gone = np.zeros(take.seen.shape, dtype=bool)
+        gone[round(share * take.frames) :, 3] = True
+        fits = structure._candidates(sum_pairs(take.mask(gone)))
+        rare = np.isnan(fits.residual)
+        assert rare.tolist() == [share < 0.2 and 3 in pair for pair in fits.pairs.tolist()]
+
+
+def test_names_that_contradict_half_of_what_they_agree_with_say_nothing() -> None:
+    assert not structure._contradict_motion(np.array([0, 0, 0, 0, 1, 2, np.nan, np.inf]))
+    assert structure._contradict_motion(np.array([0, 0, 0, 0, 1, 2, 1.0]))
+
+
+def test_a_residual_counts_twice_for_each_worn_segment_between_up_to_three() -> None:
+    names = ("pelvis", "l_thigh", "l_shank", "l_foot", "chest", "head")
+    pairs = np.array([[0, 1], [0, 2], [0, 3], [3, 4], [3, 5]])
+    between, _, handicap = structure._score_names(names, pairs, np.array([0]))
+    assert between.tolist() == [0, 1, 2, 3, 4]
+    np.testing.assert_allclose(handicap, np.log([1, 2, 4, 8, 8]))
+    names, pairs = ("pelvis", "l_thigh", "thing", "other"), np.array([[0, 1], [0, 2], [2, 3]])
+    handicap = structure._score_names(names, pairs, np.array([0]))[2]
+    np.testing.assert_allclose(handicap, np.log([1, 8, 8]))  # a thing is not between those who are neighbours by name
+    handicap = structure._score_names(("a", "b", "thing", "other"), pairs, np.array([0]))[2]
+    np.testing.assert_allclose(handicap, 0.0)
+
+
+def test_a_plain_hinge_turns_about_one_axis_near_its_sensors_for_a_second_and_a_half() -> None:
+    noise = Noise(np.full(2, 0.01), np.full(2, 1e-4))
+
+    def plain(reach: float = 0.1, seconds: float = 30.0, across: float = 0.0, main_deg: float = 20.0) -> bool:
+        motion, fits = made_up([main_deg], [9.0])
+        off = (across * motion.main[0]) ** 2 / 2
+        motion = replace(motion, seconds=np.full(1, seconds), spread=motion.spread + [off, 0.0, 0.0])
+        fits = replace(fits, p_child_joint=np.array([[reach, 0.0, 0.0]]))
+        return bool(find_plain_hinges(fits, motion, noise)[0])
+
+    assert plain()
+    assert plain(reach=4.9 * 0.5)
+    assert not plain(reach=5.1 * 0.5)  # of the sensors' distance
+    assert plain(seconds=1.6)
+    assert not plain(seconds=1.4)
+    assert plain(across=0.028)
+    assert not plain(across=0.032)
+    assert not plain(main_deg=0.2)

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
+from condyle.estimate import support
 from condyle.estimate.structure import Structure, infer_structure, is_half_named, measure_unexplained_share
 from condyle.estimate.support import (
-    CALM_PAIR_SUPPORT,
     DOUBTED_SUPPORT,
     SURE_SD,
     EdgeSupport,
@@ -94,7 +95,7 @@ def test_two_bodies_that_stay_where_they_are_support_nothing(walk: World) -> Non
     calm = np.isin(np.arange(15), [a, b])
     quiet = replace(structure, turn=np.where(calm, 0, structure.turn), drift=np.where(calm, 0, structure.drift))
     held = measure_support(walk.take, quiet)
-    assert held[int(edge)].support == CALM_PAIR_SUPPORT
+    assert held[int(edge)].support == 0.5
     between = structure.between.copy()
     between[edge] = 0.0  # names that say that they are neighbours
     assert measure_support(walk.take, replace(quiet, between=between))[int(edge)].support >= SURE_SUPPORT
@@ -204,3 +205,30 @@ def structure_pairs(take: Take) -> list[set[str]]:
 def test_bodies_that_turn_about_one_axis_for_a_moment_are_no_hinge(seed: int) -> None:
     world = simulate(human(), "walk", seconds=0.6, rate=100, seed=seed, disturbances=Disturbances(0.0005, 0.0009))
     assert set(supports(world.take)) == {frozenset(edge) for edge in world.truth.edges}
+
+
+def test_rivals_are_those_within_what_a_sure_edge_is_sure_by(walk: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    take = nameless(walk.take)
+    structure = infer_structure(take)
+    pairs, z = support._standard_errors(take, structure, structure.tree.edges)
+    edge, (close, far, *more) = 3, [k for k in range(len(pairs)) if pairs[k] not in structure.tree.edges][:6]
+    z = np.full_like(z, np.inf)
+    z[edge, [close, far]] = 1.6, 1.7  # 1.645 standard errors are SURE_SUPPORT
+    monkeypatch.setattr(support, "_standard_errors", lambda *_: (pairs, z))
+    monkeypatch.setattr(support, "_rule_out", lambda structure, plain, pairs, z: z)
+    found = measure_support(take, structure)[int(structure.tree.edges[edge])]
+    assert found.rivals[:1] == (pairs[close],)
+    assert pairs[far] not in found.rivals
+    assert found.support == pytest.approx(stats.norm.cdf(1.6), abs=1e-9)
+    z[edge, more] = 1.5
+    assert len(measure_support(take, structure)[int(structure.tree.edges[edge])].rivals) == 3
+
+
+def test_an_edge_between_the_ends_of_two_branched_figures_may_be_hands_that_hold() -> None:
+    one = np.array([[0, 1], [0, 2], [0, 3], [3, 4]])  # a trunk with three limbs, one of them longer
+    pairs = np.concatenate([one, one + 5, [[4, 9]]])
+    assert np.flatnonzero(support._links_figures(10, pairs)).tolist() == [8]
+    chain = np.stack([np.arange(9), np.arange(1, 10)], axis=1)
+    assert not support._links_figures(10, chain).any()
+    small = np.concatenate([one[:3], one + 4, [[3, 8]]])  # four bodies are too few for a figure
+    assert not support._links_figures(9, small).any()

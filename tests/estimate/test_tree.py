@@ -7,11 +7,12 @@ import pytest
 
 from condyle.estimate.tree import (
     ALL_PAIRS_MAX_BODIES,
-    NEAREST_PARTNERS,
     ResidualRows,
+    TimeBlocks,
     nearest_pairs,
     spanning_margins,
     swap_edges,
+    try_rivals,
 )
 from condyle.maths.graph import components, sides, spanning_tree
 from condyle.model.take import Take
@@ -150,5 +151,29 @@ def test_few_bodies_keep_all_pairs_as_candidates_and_many_the_nearest(rng) -> No
     assert len(near) < len(fits.pairs) / 2
     for body in range(m):
         own = np.flatnonzero((fits.pairs == body).any(axis=1))
-        best = own[np.argsort(fits.residual[own])[:NEAREST_PARTNERS]]
-        assert set(best) <= set(near)
+        assert set(own[np.argsort(fits.residual[own])[:12]]) <= set(near)
+    ranks = np.array([np.sum(fits.residual[(fits.pairs == body).any(axis=1)] < fits.residual[k])
+                      for k in near if k != worst for body in fits.pairs[k]])  # fmt: skip
+    assert ranks.reshape(-1, 2).min(axis=1).max() <= 12
+
+
+def test_blocks_of_time_are_of_a_second_five_at_least_and_twenty_at_most() -> None:
+    for seconds, count in ((2.0, 5), (12.0, 12), (100.0, 20)):
+        blocks = TimeBlocks.of(600, seconds)
+        assert blocks.count == count
+        assert [part.stop - part.start for part in blocks.rows()] == [600 // count] * count
+
+
+def test_rivals_up_to_1_6_times_as_far_apart_are_tried_24_at_most() -> None:
+    take = simulate(human(), seconds=3, seed=1).take
+    sums = sum_pairs(take)
+    fits = fit_pairs(sums)
+    edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names)
+    rows = ResidualRows(take, fits, edges)
+    tree, _ = swap_edges(rows, edges, search=False)
+    crossing = rows.find_crossing(rows.places(edges))
+    for margin, tried in ((1.5, 24), (1.7, 0)):
+        rivals = np.full((len(edges), len(fits.pairs)), np.inf)
+        rivals[:, rows.candidates] = np.where(crossing, np.log(margin), np.inf)
+        *_, trials = try_rivals(take, sums, fits, tree, rivals, (), np.zeros(len(fits.pairs)))
+        assert len(trials) == tried

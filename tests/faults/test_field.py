@@ -14,6 +14,7 @@ from condyle.estimate.solve import Solution, solution_of
 from condyle.faults.field import (
     BEND_MIN_LOG_RATIO,
     BentField,
+    GapMap,
     describe_bend,
     describe_correction,
     find_bend,
@@ -314,3 +315,11 @@ def test_a_bend_is_told_only_where_nobody_asked_for_its_correction() -> None:
     one = fit_tree(world(**FIELD).take, [], FitOptions(), ROBUST)
     assert [finding.code for finding in look_for_bend(one, FitOptions()).findings] == ["bent-field"]
     assert not look_for_bend(one, FitOptions(field=True)).findings
+
+
+def test_a_map_of_gaps_is_checked_once_and_frozen() -> None:
+    own = GapMap([[0, 1, 2]], [0.1], [3], 0.5)
+    assert own.place.dtype == float
+    assert not any(values.flags.writeable for values in (own.place, own.size, own.count))
+    with pytest.raises(condyle.CondyleError, match="place has shape"):
+        GapMap(np.zeros((2, 3)), np.zeros(1), np.zeros(1, dtype=np.int64), 0.5)

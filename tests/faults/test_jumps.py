@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from condyle.estimate.fitting import ROBUST, fit_tree
 from condyle.estimate.intervals import Blocks
-from condyle.faults.jumps import find_abrupt_step
+from condyle.faults.jumps import _combine, _find_jumps, _Jumps, _usual_around, find_abrupt_step
 from condyle.faults.slips import find_slips
 from condyle.faults.steps import GapSeries, GapStep, find_step
 from condyle.model.options import FitOptions
@@ -79,3 +80,53 @@ def test_the_slip_has_the_frame_of_its_jump() -> None:
     [slip] = find_slips(take, fit_tree(take, [], FitOptions(), ROBUST).solution)
     assert (slip.body, slip.frame) == ("l_shank", int(np.searchsorted(take.time, MOMENT)))
     assert slip.size == pytest.approx(0.01, abs=0.004)
+
+
+def jumping(steps: dict[int, float], loud: slice, frames: int = 700) -> _Jumps:
+    """The jumps of a body that steps along x by so many millimetres from frames on, ten times as loud in `loud`."""
+    p = 0.2 * np.random.default_rng(8).standard_normal((frames, 2, 3))
+    p[loud] *= 10
+    for frame, size in steps.items():
+        p[frame:, 0, 0] += size
+    take = Take.from_poses(0.001 * p, R_world_body=np.broadcast_to(np.eye(3), (frames, 2, 3, 3)), rate=30)
+    whole = SimpleNamespace(pairs=np.array([[0, 1]]), p_child_joint=np.zeros((1, 3)), p_parent_joint=np.zeros((1, 3)))
+    return _find_jumps(take, whole, 0)
+
+
+def test_the_three_largest_jumps_of_a_body_are_looked_at_each_against_the_noise_around_it() -> None:
+    found = jumping({100: 5.0, 200: 4.0, 300: 3.0, 400: 1.5}, slice(500, 700))
+    assert found.frame.tolist() == [100, 200, 300]
+    np.testing.assert_allclose(found.step[:, 0], [0.005, 0.004, 0.003], atol=0.0008)
+    assert (np.diff(found.information * np.square(found.step).sum(axis=1)) < 0).all()
+
+
+def test_a_jump_is_looked_for_in_a_second_of_frames_and_not_in_less() -> None:
+    none = slice(0, 0)
+    assert 20 in jumping({20: 4.0}, none, frames=32).frame  # a frame at either end has none before or after
+    assert len(jumping({20: 4.0}, none, frames=31).frame) == 0
+
+
+def test_what_is_usual_around_a_frame_is_the_mean_of_those_that_share_no_frame_with_it(rng) -> None:
+    ratio, near, reach = rng.exponential(3.0, 60), 2, 9
+    found = _usual_around(ratio, near, reach)
+    for k in range(reach, 60 - reach):
+        before, after = ratio[k - reach : k - 2 * near + 1], ratio[k + 2 * near : k + reach + 1]
+        assert found[k] == pytest.approx(max(before.mean(), after.mean()))
+
+
+def test_a_jump_that_is_gross_at_one_joint_does_not_tell_how_joints_share_them(rng: np.random.Generator) -> None:
+    jump = rng.normal(0, 0.001, (400, 2, 3))
+    step, information = _combine(jump)
+    jump[::20, 0] += 0.1
+    again, with_gross = _combine(jump)
+    assert with_gross == pytest.approx(information, rel=0.1)
+    np.testing.assert_allclose(again[1:19], step[1:19], atol=1e-4)
+
+
+def test_a_jump_counts_against_the_third_largest_of_the_others() -> None:
+    none = slice(0, 0)
+    alone, among = jumping({100: 5.0}, none), jumping({100: 5.0, 200: 5.0, 300: 5.0}, none)
+    worth = [one.information[0] * float(np.square(one.step[0]).sum()) for one in (alone, among)]
+    assert min(worth) > 120
+    four = jumping({100: 5.0, 200: 5.0, 300: 5.0, 400: 5.0}, none)
+    assert four.information[0] * float(np.square(four.step[0]).sum()) < 50

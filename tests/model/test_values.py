@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 
+import condyle
 from condyle.model.options import FitOptions
 from condyle.model.values import dataclass
+from condyle.simulate import linkage, simulate
 
 
 def make(maker: Any, **options: bool) -> Any:
@@ -100,3 +102,15 @@ def test_a_class_compiles_one_function() -> None:
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out == "1\n"
+
+
+def test_a_take_a_skeleton_and_a_fit_are_one_line_each_and_arrays_in_other_values_a_shape() -> None:
+    take = simulate(linkage(), seconds=6, seed=1).take
+    fit = condyle.fit(take, intervals=False)
+    for value in (take, fit.skeleton, fit, fit.motion):
+        assert repr(value) == f"<{type(value).__name__}: {value}>"
+        assert len(repr(value).splitlines()) == 1
+        assert len(repr(value)) < 200
+    fits = condyle.fit_pairs(condyle.sum_pairs(take))
+    assert "p_child_joint=array(15, 3)" in repr(fits)
+    assert f"p_child_joint={fit.skeleton.joints[0].p_child_joint!r}" in repr(fit.skeleton.joints[0])

@@ -15,6 +15,7 @@ from condyle.pairs.fits import fit_pairs
 from condyle.pairs.sums import sum_pairs
 from condyle.prepare import clusters, propose_bodies
 from condyle.prepare.clusters import form_bodies, match_marker
+from condyle.prepare.shapes import fit_shape
 from tests.make import PROJECT, recordings
 
 EXACT = 1e-9  # m, and in rotations
@@ -406,3 +407,13 @@ def test_a_cluster_a_twentieth_as_wide_as_long_is_poorly_known_and_a_fifth_is_no
         position = shape @ np.swapaxes(R, 1, 2) + 0.0001 * rng.standard_normal((200, 4, 3))
         (made,) = form_bodies([recorded(position, tuple("abcd"))], {"arm": tuple("abcd")})
         assert ("cluster-collinear" in codes(made)) == told
+
+
+def test_a_frame_is_doubted_from_four_times_the_usual_fit_error_on(rng) -> None:
+    local = rng.uniform(-0.1, 0.1, (5, 3))
+    off = rng.normal(0, 0.02, (5, 3))
+    shape = fit_shape(np.tile(local, (40, 1, 1)))
+    look = clusters._Look.at(np.stack([local + sign * off for sign in np.tile([1, 1.05], 20)]), shape)
+    usual = float(np.median(look.error))
+    assert usual > 0.02 * shape.size  # above what the size alone would allow
+    assert look.limit == pytest.approx(4 * usual, rel=0.01)

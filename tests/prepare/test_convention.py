@@ -11,7 +11,7 @@ from condyle import Take
 from condyle.errors import CondyleError
 from condyle.maths import rotation
 from condyle.model.recording import Bodies, Convention, to_take
-from condyle.prepare.convention import apply_diagnosis, diagnose, find_changed_fields, option_of
+from condyle.prepare.convention import _thin, apply_diagnosis, diagnose, find_changed_fields, option_of
 from condyle.simulate import Disturbances, human, linkage, simulate
 from tests.make.spoilt import FAULTS, make_recording
 
@@ -211,3 +211,11 @@ def test_distances_are_in_metres_where_the_unit_is_assumed(take: Take) -> None:
     assert assumed is not None
     assert assumed.best.gap == pytest.approx(known.best.gap, rel=1e-6)
     assert assumed.best.convention.unit is None
+
+
+def test_readings_are_tried_on_2400_poses_but_100_frames_at_least_and_300_at_most() -> None:
+    rotations, places = np.tile(np.eye(3), (900, 60, 1, 1)), np.random.default_rng(1).normal(0, 1, (900, 60, 3))
+    many = Take.from_poses(places, R_world_body=rotations, rate=30)
+    for bodies, frames in ((60, 100), (12, 200), (2, 300)):
+        [thin] = _thin([make_recording(many.select(many.names[:bodies]))])
+        assert thin.frames == frames

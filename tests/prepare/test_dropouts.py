@@ -375,3 +375,28 @@ def test_a_take_in_other_units_or_far_from_the_origin_is_no_number_that_means_lo
     clean = figure(seconds=1.0)
     assert not find_far(replace(clean, p_world_body=clean.p_world_body * scale)).any()
     assert not find_far(replace(clean, p_world_body=clean.p_world_body + 1e5 * scale)).any()
+
+
+def walker(frames: int, step: float = 0.01) -> tuple[np.ndarray, np.ndarray]:
+    """Poses of one body that steps to and fro, every step of one length, and never comes back to the last bit."""
+    p = np.zeros((frames, 1, 3))
+    p[:, 0, 0] = step * (np.arange(frames) % 2) + 1e-7 * np.arange(frames)
+    return np.tile(rotation.from_vector([0.1, 0.2, 0.3]), (frames, 1, 1, 1)), p
+
+
+def test_a_place_that_comes_back_is_a_stand_in_from_eight_usual_steps_off_the_path() -> None:
+    R, p = walker(80)
+    back = [20, 21, 22, 50, 51, 52]
+    for steps, lost in ((6, []), (10, back)):
+        p[back, 0] = 0.0, 0.01 * steps, 0.0
+        assert np.flatnonzero(dropouts(Take(("a",), np.arange(80) / 60, R, p))).tolist() == lost
+
+
+def test_a_sensor_that_can_make_small_steps_comes_to_rest_in_six_of_them() -> None:
+    R, p = walker(80)
+    for last, repeats in ((0.005, []), (0.007, list(range(31, 45)))):
+        steps = np.full(80, 0.01)
+        steps[10], steps[31:45], steps[[30, 45]] = 0.001, 0.0, last
+        p[:, 0, 0] = np.cumsum(steps)
+        take = Take(("a",), np.arange(80) / 60, R, p)
+        assert np.flatnonzero(find_frozen(take, same_as_before(take))).tolist() == repeats

@@ -7,7 +7,7 @@ import pytest
 
 from condyle.maths import rotation
 from condyle.model.take import Take
-from condyle.prepare.flips import find_flips
+from condyle.prepare.flips import _ways_across, find_flips
 from condyle.simulate import Disturbances, human, simulate
 
 NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))
@@ -138,3 +138,25 @@ def test_of_two_bodies_the_one_that_is_on_either_side_half_of_the_time_is_told_b
     mask[: take.frames // 2, 1] = True
     turned, _ = find_flips(mirrored(take, mask))
     assert (turned == mask).all()
+
+
+def test_an_orientation_may_jump_by_a_fifth_of_a_radian_where_the_side_changes() -> None:
+    time = np.arange(200) / 60
+    p = np.stack([1 + 0.01 * np.sin(9 * time), 0.3 + 0.01 * np.cos(7 * time), 0 * time], axis=1)[:, None]
+    R = np.tile(np.eye(3), (200, 1, 1, 1))
+    p[100:140] *= -1
+    for turn in (0.18, 0.22):
+        R[100:140] = rotation.from_vector([0.0, 0.0, turn])
+        turned, unclear = find_flips(Take(("a",), time, R, p))
+        assert np.flatnonzero(turned | unclear).tolist() == list(range(100, 140))
+        assert (turned.any(), unclear.any()) == (turn < 0.2, turn > 0.2)
+
+
+def test_a_filter_has_eight_samples_on_its_way_to_the_other_side_at_most() -> None:
+    for count in (8, 14):
+        way = np.linspace(0.7, -0.7, count)
+        path = np.concatenate([np.ones(20), way, -np.ones(20)])[:, None] * [1.0, 0.2, 0.0]
+        change = np.zeros(len(path), dtype=bool)
+        between = _ways_across(path, 0.02, change)
+        assert np.flatnonzero(between).tolist() == (list(range(20, 28)) if count == 8 else [])
+        assert np.flatnonzero(change).tolist() == ([28] if count == 8 else [])

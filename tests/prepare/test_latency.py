@@ -11,10 +11,15 @@ from condyle.prepare.latency import (
     LATENCY_MIN_BODIES,
     LATENCY_MIN_TAKE_S,
     Latency,
+    _Delays,
+    _settle,
+    _spikes,
+    _spread,
     find_latency,
     repair_latency,
     without_latency,
 )
+from condyle.prepare.samples import Neighbours
 from condyle.simulate import Disturbances, World, human, linkage, prop, simulate, together
 
 NOISE = Disturbances(position_noise=0.002, orientation_noise=np.radians(0.15))
@@ -264,3 +269,37 @@ def test_of_two_sensors_nothing_tells_which_is_late_and_of_three_it_does() -> No
     found = find_latency(made.take.select(names))
     assert found is not None
     assert found.delay[1] - found.delay[0] == pytest.approx(0.033, abs=DELAY)
+
+
+def test_a_path_that_bends_five_times_as_much_as_around_has_a_spike() -> None:
+    for times, spikes in ((4.0, []), (6.0, [50])):
+        bend = 1e-3 * (-1.0) ** np.arange(100)
+        bend[50] *= times
+        p = np.zeros((100, 1, 3))
+        p[1:, 0, 0] = np.cumsum(np.cumsum(bend))[:-1]
+        take = Take(("a",), np.arange(100) / 60, np.tile(np.eye(3), (100, 1, 1, 1)), p)
+        assert np.flatnonzero(_spikes(take)).tolist() == spikes
+
+
+def test_a_sensor_that_is_late_by_less_than_30_microseconds_is_left_alone_beside_one_that_is_late() -> None:
+    pairs, error = np.array([[1, 0], [2, 1], [3, 2]]), np.full(3, 1e-7)
+    found = _settle(_Delays(pairs, np.array([2e-5, 0.0, 1e-2]), error), 4)
+    assert found.late.tolist() == [False, False, False, True]
+    found = _settle(_Delays(pairs, np.array([0.0, 5e-5, 1e-2]), error), 4)
+    assert found.late.tolist() == [False, False, True, True]
+
+
+def test_a_sensor_that_loses_most_of_its_samples_tells_of_those_that_it_has(rng) -> None:
+    made = world()
+    gone = np.zeros(made.take.seen.shape, dtype=bool)
+    gone[:, 3] = rng.random(made.take.frames) < 0.55
+    found = find_latency(made.take.mask(gone))
+    assert not found.late.any()
+    assert np.isfinite(found.delay).all()
+
+
+def test_of_many_sensors_fewer_frames_are_looked_at() -> None:
+    near = Neighbours.of(world().take)
+    whole = int(near.whole.sum())
+    assert len(_spread(near, 3, 1000)) == min(whole, 1000)
+    assert len(_spread(near, 128, 1000)) == 60_000 // 128

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, product
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -150,6 +151,13 @@ def test_a_spike_neither_cuts_a_stretch_nor_lengthens_it() -> None:
     assert stretches(labelled, swapped, sight) == INSIDE.tolist()
 
 
+def test_fit_errors_are_alike_within_a_tenth_of_what_is_doubted() -> None:
+    labelled, swapped, sight = np.full(100, 2.2), np.full(100, 2.2), np.zeros(100, np.int64)
+    for rest, found in ((0.45, []), (0.35, INSIDE.tolist())):  # two octaves, were it not for that tenth
+        swapped[INSIDE] = rest
+        assert stretches(labelled, swapped, sight) == found
+
+
 def test_frames_that_fit_both_ways_do_not_tell() -> None:
     labelled, swapped, sight = errors()
     labelled[48:54], swapped[48:54] = 1.0, 1.2
@@ -257,3 +265,16 @@ def test_three_stretches_are_listed_and_the_rest_is_counted() -> None:
     assert "and 2 more)" in told.text
     (told,) = marker_swaps.describe_marker_swaps([swap], slice(0, 350), None, repaired=True)
     assert "more)" not in told.text
+
+
+def test_an_exchange_between_bodies_halves_both_errors_and_makes_them_usual_or_a_quarter_together() -> None:
+    def mended(error: float, limit: float) -> bool:
+        cluster = SimpleNamespace(
+            cloud=np.zeros((1, 3, 3)), error=np.ones(1), limit=limit, error_of=lambda cloud: np.full(1, error)
+        )
+        return bool(marker_swaps._repair(cluster, cluster, np.arange(1), 0, 1)[0])
+
+    assert mended(0.24, limit=0.1)
+    assert not mended(0.26, limit=0.1)
+    assert mended(0.48, limit=0.5)
+    assert not mended(0.52, limit=0.6)

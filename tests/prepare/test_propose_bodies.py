@@ -5,7 +5,7 @@ import pytest
 
 from condyle.io.formats import read_recording
 from condyle.maths import rotation
-from condyle.prepare.propose_bodies import _find_beginning, propose_bodies
+from condyle.prepare.propose_bodies import _find_beginning, _fit_group, _join_group, _MarkerGroup, propose_bodies
 from tests.make import recordings
 
 MOSTLY = 0.6  # markers in common over markers in either
@@ -165,3 +165,16 @@ def test_markers_must_be_seen_together_in_20_frames(rng: np.random.Generator) ->
         cloud = _moving(rng, local)
         cloud[frames:] = np.nan
         assert len(propose_bodies(cloud, ["a", "b", "c"])) == bodies
+
+
+def test_two_bodies_are_one_up_to_1_3_times_their_fit_error_and_a_marker_belongs_up_to_twice(rng) -> None:
+    columns = tuple(range(6))
+    cloud = _moving(rng, rng.uniform(-0.2, 0.2, (6, 3))) + rng.normal(0, 0.002, (200, 6, 3))
+    error = _fit_group(cloud, columns).error
+
+    for parts, most in ((2, 1.3), (1, 2.0)):
+        for times in (0.97 * most, 1.03 * most):
+            own = [_MarkerGroup(columns, error / times, 0.2)] * parts
+            assert (_join_group(cloud, columns, own, 0.0, 0.0, 1.0) is None) == (times > most)
+    assert _join_group(cloud, columns, [], 3.9 * 1.01 * error, 0.0, 1.01 * error) is not None
+    assert _join_group(cloud, columns, [], 4.1 * 1.01 * error, 0.0, 1.01 * error) is None

@@ -10,7 +10,13 @@ from condyle.errors import CondyleError
 from condyle.io.format import ReadOptions
 from condyle.model.recording import Convention, Markers, Recording
 from condyle.prepare.read import bodies_in, understand
-from condyle.prepare.recognise_bodies import SEGMENT_RIGID_MAX_SHARE, describe_recognition, recognise_bodies
+from condyle.prepare.recognise_bodies import (
+    SEGMENT_RIGID_MAX_SHARE,
+    _look_at,
+    _stem,
+    describe_recognition,
+    recognise_bodies,
+)
 from condyle.simulate import human, simulate
 
 NOISE = 0.0005  # m per axis
@@ -204,3 +210,26 @@ def test_names_that_only_count_leave_it_to_the_motion_and_that_is_told() -> None
     (told,) = describe_recognition(found)
     assert told.text.startswith("bodies were formed from the motion of markers whose names say nothing: ")
     assert not recognise_bodies([recording(WORN)]).by_motion
+
+
+def test_rigidity_is_looked_at_in_600_frames_of_all_recordings() -> None:
+    walk = recording({"pelvis": "LASI RASI SACR"})
+    assert len(_look_at([walk])[1]) == walk.frames < 600
+    assert len(_look_at([walk, walk])[1]) == 600
+
+
+def test_the_stem_of_a_label_is_what_its_cluster_has_in_common() -> None:
+    stems = {
+        "thigh_front": "thigh",
+        "l_thigh_front": "l_thigh",
+        "plate3": "plate",
+        "head marker 2": "head",
+        "front": "",
+    }
+    assert {label: _stem(label) for label in stems} == stems
+
+
+def test_labels_of_more_than_80_characters_are_damaged_and_nothing_is_recognised() -> None:
+    for length in (80, 81):
+        walk = recording({"pelvis": "LASI RASI SACR", "l_thigh": "LTHI1 LTHI2 " + "LTHI3".ljust(length, "x")})
+        assert bool(recognise_bodies([walk]).bodies) == (length == 80)

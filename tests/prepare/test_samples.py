@@ -99,3 +99,8 @@ def test_at_a_usual_rate_every_sample_around_counts() -> None:
     near = Neighbours.of(take_of(np.arange(240) / 60))
     assert set(np.diff(near.offsets)) == {1}
     np.testing.assert_array_equal(near.offsets, -near.offsets[::-1])
+
+
+def test_of_a_fast_clock_four_samples_on_each_side_are_spread_over_a_tenth_of_a_second() -> None:
+    near = Neighbours.of(take_of(np.arange(480) / 240))
+    assert near.offsets.tolist() == [-24, -18, -12, -6, 0, 6, 12, 18, 24]

@@ -10,7 +10,16 @@ import pytest
 
 import condyle
 from condyle import Take, join
-from condyle.prepare.swaps import Swap, describe_swaps, exchange_back, find_hidden, find_swaps
+from condyle.prepare.swaps import (
+    Swap,
+    _best_joints,
+    _cuts,
+    _suspect_pairs,
+    describe_swaps,
+    exchange_back,
+    find_hidden,
+    find_swaps,
+)
 from condyle.simulate import Disturbances, World, human, linkage, simulate
 
 FRAMES = 5  # within which an end that is covered by missing samples is found
@@ -230,3 +239,42 @@ def test_a_fit_tells_a_circle_and_finds_the_lengths(options: dict[str, str]) -> 
     [finding] = [finding for finding in fitted.findings if finding.code == "swap"]
     assert set(finding.bodies) == {"head", "l_forearm", "r_upper_arm"}
     np.testing.assert_allclose(lengths(fitted), lengths(fit(take)), atol=SAME if options else CLOSE)
+
+
+def test_suspects_come_apart_by_a_tenth_of_their_distance_in_one_stretch_and_are_the_six_worst() -> None:
+    share = np.full((20, 10), 0.05)
+    share[3, [1, 4]] = 0.11, 0.2
+    share[9, 6] = 0.3  # in another stretch
+    share[12, [7, 8]] = 0.5, 0.09
+    assert _suspect_pairs(share) == {(1, 4)}
+    share[:] = np.linspace(0.2, 0.29, 10)
+    assert _suspect_pairs(share) == {(a, b) for b in range(4, 10) for a in range(4, b)}
+
+
+def test_bodies_that_are_off_in_a_quarter_of_the_stretches_may_be_exchanged_though_never_off_at_once() -> None:
+    for stretches, found in ((4, set()), (6, {(0, 1)})):
+        share = np.zeros((20, 3))
+        share[:stretches, 0] = share[-stretches:, 1] = 0.2
+        assert _suspect_pairs(share) == found
+
+
+def test_labels_may_change_where_40_crossings_and_36_of_the_longest_holes_of_either_are() -> None:
+    take = world().take
+    pair, n = (0, 1), take.frames
+    gone = np.zeros(take.seen.shape, dtype=bool)
+    begins = np.arange(10, 10 + 40 * 12, 12)
+    for k, first in enumerate(begins):  # the last four are the longest
+        gone[first : first + (4 if k < 36 else 6), k % 2] = True
+    crossings = np.arange(100, 150)
+    cuts, sure = _cuts(take.mask(gone), pair, crossings, guess=True)
+    assert set(cuts[sure]) == {0, n, *range(100, 140)}
+    holes = {int(first) + 4 for first in begins[:32]} | {int(first) + 6 for first in begins[36:]}
+    assert holes <= set(cuts.tolist())
+    assert not {int(first) + 4 for first in begins[32:36]} & set(cuts.tolist())
+
+
+def test_the_usual_gap_of_a_best_joint_is_looked_at_in_stretches_of_three_quarters_of_a_second() -> None:
+    take = world().take
+    residual, share = _best_joints(take)
+    assert residual.shape == (take.bodies, take.bodies)
+    assert len(share) == pytest.approx(take.seconds / 0.75, abs=1.5)

@@ -181,6 +181,8 @@ def describe_next(fit: Fit) -> str:
     if verdict is not None and not verdict.joints:
         return f"next: condyle coverage {folder} tells what to move"
     look = f"condyle view {folder} shows it"
+    if {joint.kind for joint in fit.skeleton.joints} <= {"hinge", "screw", "slider", "universal"}:  # a machine
+        return f"next: {look}; condyle axes {folder} has its axes and DH tables"
     if verdict is not None and verdict.tone != "good":
         if "calibration" in fit.skeleton.take:  # a later take: what it moves makes its figure no surer
             return f"next: {look}"

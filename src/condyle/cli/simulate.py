@@ -98,7 +98,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=parse_whole, default=0, help="the same seed gives the same recording; default: 0"
     )
-    group = parser.add_argument_group("what the tracker and the body do to it (default: nothing)")
+    group = parser.add_argument_group("disturbances", "what the tracker and the body do to it; default: nothing")
     for name, unit, _, kind, words in _DISTURBANCES:
         group.add_argument(f"--{name}", type=kind, metavar=unit.replace("%", "PERCENT"), help=words)
     group.add_argument(
@@ -108,7 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="BODY:MS",
         help="a sensor that reports late; repeatable",
     )
-    events = parser.add_argument_group("what happens at times in seconds; each may be given more than once")
+    events = parser.add_argument_group("events", "what happens at times in seconds; each may be given more than once")
     for name, form, words in (
         ("slip", "BODY:MM@S", "a sensor moves on its limb by so much"),
         ("swap", "A:B@S1:S2", "two sensors are exchanged"),

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--remounted", action="store_true", help="the sensors were put on anew: lengths are held, mounts are fitted"
     )
     add_output_arguments(parser)
-    live = parser.add_argument_group("a known performer while the sensors stream")
+    live = parser.add_argument_group("live", "a known performer while the sensors stream")
     live.add_argument(
         "--live",
         action="store_true",

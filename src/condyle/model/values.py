@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+SHOWN_MOST_NUMBERS = 16  # of an array that is printed whole: a matrix of a pose
+
 if TYPE_CHECKING:  # it is used, and means, the same
     from dataclasses import dataclass as dataclass
 else:
@@ -18,7 +20,7 @@ else:
         """A dataclass; the fields of a frozen one are set once, by `__init__`."""
         if cls is None:
             return lambda cls: dataclass(cls, frozen=frozen, eq=eq)
-        shared = {"__repr__": _repr}
+        shared = {"__repr__": _repr_short if not eq and "__str__" in vars(cls) else _repr}
         if eq:
             shared |= {"__eq__": _eq, "__hash__": _hash if frozen else None}
         if frozen:
@@ -32,8 +34,17 @@ else:
 
     @recursive_repr()
     def _repr(self: Any) -> str:
-        shown = (f"{one.name}={getattr(self, one.name)!r}" for one in dataclasses.fields(self) if one.repr)
+        shown = (f"{one.name}={_show(getattr(self, one.name))}" for one in dataclasses.fields(self) if one.repr)
         return f"{type(self).__qualname__}({', '.join(shown)})"
+
+    def _repr_short(self: Any) -> str:
+        """Of a value that holds arrays and has a sentence for itself."""
+        return f"<{type(self).__qualname__}: {self}>"
+
+    def _show(value: Any) -> str:
+        """Its repr, or the shape of an array that would fill the screen."""
+        shape = getattr(value, "shape", None)
+        return f"array{shape}" if isinstance(shape, tuple) and value.size > SHOWN_MOST_NUMBERS else repr(value)
 
     def _list_compared(value: Any) -> tuple[Any, ...]:
         return tuple(getattr(value, one.name) for one in dataclasses.fields(value) if one.compare)

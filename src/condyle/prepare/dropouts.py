@@ -213,8 +213,6 @@ def _stand_ins(take: Take, body: int, key: Floats, told: Bools) -> Bools:
     alike[seen[1:]] = key[seen[1:]] == key[seen[:-1]]
     runs = find_runs(take, body, alike)
     out = np.zeros(take.frames, dtype=bool)
-    if len(runs.first) < 3:
-        return out
     value = key[runs.rows[runs.first]]
     _, group, count = np.unique(value, return_inverse=True, return_counts=True)
     # At the ends of a recording one pose of rest may stand alone: the first frame of many clips does.

@@ -267,7 +267,7 @@ def _differences(part: Take, fits: PairFits, velocity: Floats, white: Floats) ->
     e = np.einsum("jnxk,jk->jnx", Z[..., :6], centre) + (p[:, i] - p[:, j]).transpose(1, 0, 2)
     moving = (velocity[:, i, 9:] + velocity[:, j, 9:]).transpose(1, 0, 2)
     Z[..., 6] = 0.5 * (np.einsum("jnxk,jk->jnx", V, centre) + moving)
-    known = np.asarray(np.isfinite(e).all(axis=2) & np.isfinite(Z[..., 6]).all(axis=2))
+    known = np.asarray(np.isfinite(e).all(axis=2))  # a pose that has no velocity is not seen here
     if not known.all():
         Z[~known], e = 0.0, np.where(known[..., None], e, 0.0)
     weight: Floats = known.astype(np.float64)

@@ -78,7 +78,7 @@ class _Before:
 
     def __init__(self, take: Take) -> None:
         self.take = take
-        fresh = np.concatenate([[True], np.diff(take.segment) != 0])
+        fresh = np.diff(take.segment, prepend=take.segment[:1]) != 0
         self._start = np.maximum.accumulate(np.where(fresh, np.arange(take.frames), 0))
         self._seen: dict[int, Ints] = {}
 

@@ -57,20 +57,23 @@ def write_mcap(scene: Scene, path: Path) -> Written:
     for tree in trees:
         own = path if len(trees) == 1 else path.with_name(f"{path.stem}-{tree.names[0]}{path.suffix}")
         robot = Robot(tree)
+        states = _list_angles(robot)
         for number, rows in enumerate(segment_slices(tree.segment), 1):
             files.append(number_file(own, number))
-            _write_part(files[-1], robot, rows, scene.body_mass if tree.parts[0] else None)
+            _write_part(files[-1], robot, rows, states, scene.body_mass if tree.parts[0] else None)
     return Written(tuple(files), (*figure.findings, *describe_lost_loops(scene, figure)))
 
 
-def _write_part(path: Path, robot: Robot, rows: slice, body_mass: float | None) -> None:
-    """The frames of one recording, whose clock begins at 0."""
+def _write_part(
+    path: Path, robot: Robot, rows: slice, states: tuple[list[str], np.ndarray], body_mass: float | None
+) -> None:
+    """The frames of one recording, whose clock begins at 0; `states` as of `_list_angles`."""
     from mcap.writer import Writer
 
     figure = robot.figure
     begin = figure.time[rows.start]
     times = [round(time * 1e9) for time in np.maximum(figure.time[rows] - begin, 0.0).tolist()]
-    joints, angles = _list_angles(robot)
+    joints, angles = states
     with open_atomic(path) as stream:
         writer: Any = Writer(stream)
         writer.start(profile="ros2", library="condyle")
