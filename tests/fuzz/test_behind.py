@@ -59,7 +59,7 @@ def test_adversity_is_worked_through_or_refused_in_time_and_memory(name: str, pa
     assert outcome.slowest < SLOW_S
     assert outcome.memory < MEMORY
     assert outcome.read or count < ENOUGH_RUNS, "nothing was worked through: the adversity is too coarse"
-    assert outcome.codes, "nothing was refused"
+    assert outcome.codes or count < ENOUGH_RUNS, "nothing was refused"
 
 
 @pytest.mark.parametrize(("name", "word", "numbers"), FOUND)

@@ -291,5 +291,5 @@ def test_a_knee_that_bends_another_way_than_its_markers_put_inwards_is_known_les
 def test_a_centre_is_half_an_adults_width_inwards_across_the_limb() -> None:
     marker, up, inner = np.zeros(3), np.array([0.0, 0.0, 0.4]), np.array([0.09, 0.0, 0.1])
     for joint, width in (("knee", 0.055), ("ankle", 0.042), ("elbow", 0.042), ("wrist", 0.03), ("toe", 0.0)):
-        found = _shift_inwards(marker, up, inner, joint)
+        found = _shift_inwards(marker, up, inner, joint, None)
         np.testing.assert_allclose(found.p, [width, 0.0, 0.0], atol=1e-12)

@@ -10,6 +10,7 @@ import pytest
 
 import condyle
 from condyle import Take, join
+from condyle.pairs.sums import sum_pairs
 from condyle.prepare.swaps import (
     Swap,
     _best_joints,
@@ -275,6 +276,6 @@ def test_labels_may_change_where_40_crossings_and_36_of_the_longest_holes_of_eit
 
 def test_the_usual_gap_of_a_best_joint_is_looked_at_in_stretches_of_three_quarters_of_a_second() -> None:
     take = world().take
-    residual, share = _best_joints(take)
+    residual, share = _best_joints(take, sum_pairs(take))
     assert residual.shape == (take.bodies, take.bodies)
     assert len(share) == pytest.approx(take.seconds / 0.75, abs=1.5)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from condyle import Finding, read_skeleton
+from condyle.errors import CondyleError
 from condyle.model.clock import Clock
 from condyle.model.take import BodyMarker
 from condyle.report import facts
@@ -143,9 +144,9 @@ def test_how_it_was_made_names_files_options_frames_and_versions(page: PageData,
 @pytest.mark.parametrize(
     "facts_of_take",
     [
-        {"seconds": "long", "sources": "a.csv", "masked": [1], "frames": None},
-        {"seconds": None, "sources": 3, "masked": {"x": "many"}},
-        {"seconds": [], "sources": [None], "masked": None},
+        {"seconds": "long", "masked": [1], "frames": None},
+        {"seconds": None, "masked": {"x": "many"}},
+        {"seconds": [], "masked": None},
         {},
     ],
 )
@@ -164,6 +165,15 @@ def test_a_file_that_somebody_changed_still_has_a_page(
     assert (page.seconds, page.frames) == (0.0, 1200)
     assert page.motion is not None
     assert page.motion.up is None
+
+
+@pytest.mark.parametrize("sources", ["a.csv", 3, [None]])
+def test_files_that_have_no_names_are_told(noisy: Path, tmp_path: Path, sources: object) -> None:
+    rewritten(noisy, tmp_path)
+    file = tmp_path / "skeleton.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"take": {"sources": sources}}))
+    with pytest.raises(CondyleError, match="the files that it was made of are damaged"):
+        build_page(tmp_path)
 
 
 def test_bodies_from_markers_are_named_with_their_markers(noisy: Path) -> None:

@@ -51,6 +51,10 @@ BEND_MIN_CHI2 = 34.0
 # same for every axis. Takes of one person in different activities (FAILT01 of data/more) have the size along the axis
 # of most rotation and across it right at 0 to 0.5, simulated skin at 1; see docs/methods.md.
 ANGLE_POWER = 0.5
+# Square of an angle that counts as noise over that of the sensors, which is known to some per cent. Simulated
+# four-bars, 12 takes: effects are found in the angles that their hinges do not have at 1, next to none at 1.5.
+TURN_NOISE_SHARE = 1.5
+MOVED_MIN_SHARE = 1e-3  # of an angle that noise explains whole, so that its columns are none of zeros
 OWN_MIN_SHARE = 1e-4  # of a column's square that others leave, from which on products tell it to ten digits
 # A gap that no skin makes, but the joint itself: effects that no gap shows over those that it shows, where they are
 # sure. Simulated knees and shoulders in walks of 12 and 30 s hold 83 and 87 % at 2, 98 and 99 % at 2.8.
@@ -143,6 +147,7 @@ def _carry_errors(
 ) -> Uncertainty | None:
     """The same of rows, means of `every` frames, with one size of every effect for the whole take."""
     blocks = Blocks(take, solution) if blocks is None else blocks
+    blocks.turn_noise = np.sqrt(np.square(noise.orientation[solution.pairs]).sum(axis=1) / blocks.length)
     J = len(solution.pairs)
     if blocks.count < 12:  # too short to see any error but white noise, so nothing is claimed
         return None
@@ -165,7 +170,7 @@ def _carry_errors(
     clean, world = bool(2 * small.sum() > J), not take.markers  # bodies that cameras see are in no bent field
     found = list(_find_effects(blocks, explained, white, clean, world))
     white = np.array([one.white for one in found])
-    V, faint = _carry_effects(blocks, found, flat, inverse, S, world)
+    V, faint, hidden = _carry_effects(blocks, found, flat, inverse, S, world)
     blocks.shapes = None  # they are large
     rest = np.stack([one.rest for one in found], axis=2)  # (b, 3, J)
     stretch = np.array([1.0 if one.white else long_run(one.rest, blocks.step, blocks.run) for one in found])
@@ -176,6 +181,7 @@ def _carry_errors(
 
     passing = carry(C)
     V += passing
+    passing += hidden  # a gap that looks white may be: then they fall with the time as noise does
     gains = np.array([one.gain for one in found if not one.white])
     if len(gains) and median(gains) < EFFECT_MIN_GAIN:
         # Slow noise that happens to follow the motion is in the rest's long-run factor already. Where errors repeat at
@@ -285,6 +291,7 @@ def _fit_gaps(
             most *= ratio**2
             if white[k]:
                 variance[OWN_GROUPS:] *= sure
+                variance *= gain > 0
         yield _GapEffects(q[k], variance, most, rest, float(gain), shown, bool(white[k]) and gain <= EFFECT_MIN_GAIN)
 
 
@@ -327,15 +334,16 @@ def _carry_effects(
     inverse: WholeInverse | NearInverse,
     S: Floats,
     world: bool,
-) -> tuple[Floats, Floats]:
-    """(6J, 6J) [m^2] what the effects of all joints make of the unknowns, and that of effects that slow noise explains.
+) -> tuple[Floats, Floats, Floats]:
+    """(6J, 6J) [m^2] what the effects of all joints make of the unknowns, that of effects that slow noise explains, and
+    that of effects in gaps that look white.
 
     Every joint's angle is its own, but the room is one: what bends it at one joint bends it at the others.
 
     flat   (3b, 6J) the unknowns' columns, weighted as the gaps are
     """
     usual = median(np.stack([one.variance for one in found]))
-    V, faint = np.zeros((2, flat.shape[1], flat.shape[1]))
+    V, faint, hidden = np.zeros((3, flat.shape[1], flat.shape[1]))
     common = np.zeros((len(V), sum(GROUP_COLUMNS[LOCAL_GROUPS : len(usual)])))
     shared = [share_effects(one.variance, usual, one.limit) for one in found]
     some = np.array([a for a, variance in enumerate(shared) if variance.any()], dtype=np.int64)
@@ -351,9 +359,9 @@ def _carry_effects(
             common[at] += B[:, room]
         else:
             V[here] += B[:, room] @ B[:, room].T
-        if one.gain <= EFFECT_MIN_GAIN and not one.white:
-            faint[here] += B @ B.T
-    return V + common @ common.T, faint
+        if one.gain <= EFFECT_MIN_GAIN:
+            (hidden if one.white else faint)[here] += B @ B.T
+    return V + common @ common.T, faint, hidden
 
 
 def share_effects(variance: Floats, usual: Floats, limit: float) -> Floats:
@@ -372,9 +380,10 @@ class Blocks:
 
     def __init__(self, take: Take, solution: Solution) -> None:
         self.shapes: tuple[Ints, Floats] | None = None
+        self.turn_noise: Floats = np.zeros(len(solution.pairs))  # rad, of the angles about each axis
         rate = take.rate if np.isfinite(take.rate) else 1.0
         length = max(1, min(round(rate / BLOCK_RATE_HZ), take.frames // BLOCK_MIN_COUNT))
-        self.step = length / rate
+        self.length, self.step = length, length / rate
         first = block_starts(take.segment, length)
         self.pairs, self.first = solution.pairs, first
         i, j = solution.pairs.T
@@ -443,14 +452,17 @@ class Blocks:
         """(P, b, 3) the angles of joints (P,) about their own axes, each over its range to the power of
         1 - ANGLE_POWER.
 
-        What is seen to turn little about an axis is turned as much by the skin as by the bones.
+        What is seen to turn little about an axis is turned as much by the skin as by the bones. What noise turns is
+        no motion: it is in the gap as well, by the sensors' levers, so that a gap of noise would follow it.
         """
         angle = self._angles[:, joints].transpose(1, 0, 2)
         there = angle if known.all() else angle * known[..., None]
         count = np.maximum(known.sum(axis=1), 1)[:, None, None]
         value, axes = np.linalg.eigh(np.swapaxes(there, 1, 2) @ there / count)
         range_ = np.sqrt(np.maximum(value, 1e-6 * value[:, -1:] + 1e-24))
-        return np.asarray(angle @ axes / range_[:, None] ** (1 - ANGLE_POWER))
+        noise = TURN_NOISE_SHARE * np.square(self.turn_noise[joints])[:, None]
+        moved = np.maximum(1 - noise / range_**2, MOVED_MIN_SHARE)
+        return np.asarray(angle @ axes * (moved / range_ ** (1 - ANGLE_POWER))[:, None])
 
     def find_neighbours(self, joint: int, bodies: Ints) -> Ints:
         """The other joints that these bodies of a joint have."""

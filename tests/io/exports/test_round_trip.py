@@ -42,7 +42,7 @@ class Case:
         R = rotation.random(rng, shape)
         p[rng.random(shape) < self.gaps] = np.nan
         segment = np.sort(rng.integers(0, 3, self.frames)) if self.segments else None
-        time = np.cumsum(rng.uniform(1e-6, 10, self.frames)) if self.timed else None
+        time = np.cumsum(rng.uniform(1.0, 10.0, self.frames)) if self.timed else None
         return Take.from_poses(p, R_world_body=R, names=self.names, time=time, segment=segment)
 
 
