@@ -32,6 +32,8 @@ FOUND = [
     ("poses", "unbreakable", (1983,)),
     ("verbs", "first", (135,)),
     ("verbs", "unbreakable", (55, 110, 391, 782, 1234, 1729)),
+    ("verbs", "mended", (838,)),
+    ("profiles", "mended", (2491,)),
 ]
 REFUSED: dict[str, tuple[str, ...]] = {  # what is no fit at all, and by which code
     "few_frames": ("few-frames",),

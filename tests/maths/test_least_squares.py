@@ -12,6 +12,7 @@ from condyle.maths.least_squares import (
     invert_normal,
     invert_positive,
     is_above,
+    is_covariance,
     solve_normal,
     solve_symmetric,
     solve_triangle,
@@ -103,3 +104,11 @@ def test_a_matrix_is_above_its_least_eigenvalue_and_not_beyond(rng) -> None:
     A = (q * [0.1, 0.5, 1.0, 2.0, 3.0]) @ q.T
     assert is_above(A, 0.0999)
     assert not is_above(A, 0.1001)
+
+
+def test_a_matrix_that_was_read_is_a_covariance_or_is_none() -> None:
+    sound = np.array([[2.0, 1.0], [1.0, 2.0]])
+    assert is_covariance(sound)
+    assert is_covariance(np.zeros((0, 0)))
+    for spoilt in (sound - 2.0, sound * 1e25, np.where(sound > 1, np.nan, sound), sound + [[0.0, 1e-3], [0.0, 0.0]]):
+        assert not is_covariance(spoilt)

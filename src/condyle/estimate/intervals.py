@@ -53,7 +53,7 @@ BEND_MIN_CHI2 = 34.0
 ANGLE_POWER = 0.5
 # Square of an angle that counts as noise over that of the sensors, which is known to some per cent. Simulated
 # four-bars, 12 takes: effects are found in the angles that their hinges do not have at 1, next to none at 1.5.
-TURN_NOISE_SHARE = 1.5
+ANGLE_NOISE_SHARE = 1.5
 MOVED_MIN_SHARE = 1e-3  # of an angle that noise explains whole, so that its columns are none of zeros
 OWN_MIN_SHARE = 1e-4  # of a column's square that others leave, from which on products tell it to ten digits
 # A gap that no skin makes, but the joint itself: effects that no gap shows over those that it shows, where they are
@@ -147,7 +147,7 @@ def _carry_errors(
 ) -> Uncertainty | None:
     """The same of rows, means of `every` frames, with one size of every effect for the whole take."""
     blocks = Blocks(take, solution) if blocks is None else blocks
-    blocks.turn_noise = np.sqrt(np.square(noise.orientation[solution.pairs]).sum(axis=1) / blocks.length)
+    blocks.angle_noise = np.sqrt(np.square(noise.orientation[solution.pairs]).sum(axis=1) / blocks.length)
     J = len(solution.pairs)
     if blocks.count < 12:  # too short to see any error but white noise, so nothing is claimed
         return None
@@ -380,7 +380,7 @@ class Blocks:
 
     def __init__(self, take: Take, solution: Solution) -> None:
         self.shapes: tuple[Ints, Floats] | None = None
-        self.turn_noise: Floats = np.zeros(len(solution.pairs))  # rad, of the angles about each axis
+        self.angle_noise: Floats = np.zeros(len(solution.pairs))  # rad, of the angles about each axis
         rate = take.rate if np.isfinite(take.rate) else 1.0
         length = max(1, min(round(rate / BLOCK_RATE_HZ), take.frames // BLOCK_MIN_COUNT))
         self.length, self.step = length, length / rate
@@ -460,7 +460,7 @@ class Blocks:
         count = np.maximum(known.sum(axis=1), 1)[:, None, None]
         value, axes = np.linalg.eigh(np.swapaxes(there, 1, 2) @ there / count)
         range_ = np.sqrt(np.maximum(value, 1e-6 * value[:, -1:] + 1e-24))
-        noise = TURN_NOISE_SHARE * np.square(self.turn_noise[joints])[:, None]
+        noise = ANGLE_NOISE_SHARE * np.square(self.angle_noise[joints])[:, None]
         moved = np.maximum(1 - noise / range_**2, MOVED_MIN_SHARE)
         return np.asarray(angle @ axes * (moved / range_ ** (1 - ANGLE_POWER))[:, None])
 

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from ..errors import CondyleError
+from ..maths.least_squares import is_covariance
 from ..model.profile import FileWindow
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import FARTHEST
@@ -68,7 +69,7 @@ def from_json(data: bytes, *, path: str | Path | None = None) -> Skeleton:
 
 
 def _check_joint(joint: Joint, path: str | Path | None) -> None:
-    """Raises where a joint is so far away that it is none, or turns about an axis that is no direction."""
+    """Raises where a joint is so far away that it is none, or its axis is no direction or its covariance none."""
     far = not all((np.abs(p) < FARTHEST).all() for p in (joint.p_child_joint, joint.p_parent_joint))
     axes = [axis for axis in (joint.axis_child, joint.axis_parent) if axis is not None]
     if far or any(abs(float(axis @ axis) - 1) > AXIS_MAX_OFF for axis in axes):
@@ -78,6 +79,10 @@ def _check_joint(joint: Joint, path: str | Path | None) -> None:
             code="bad-skeleton",
             path=path,
         )
+    for V in (joint.covariance, joint.axis_covariance):
+        if V is not None and not is_covariance(V):
+            text = f"the covariance of the joint of '{joint.child}' and '{joint.parent}' is none"
+            raise CondyleError(f"{text}; write it anew with condyle fit", code="bad-skeleton", path=path)
 
 
 def read_skeleton(path: str | Path) -> Skeleton:

@@ -13,6 +13,8 @@ SPAN_LOADING = 1e-9  # of unit columns: what keeps two that are alike from being
 WELL_CONDITIONED_MIN = 1e-10  # mean eigenvalues: least eigenvalue of a matrix that is inverted as it is
 INVERTED_AT_ONCE = 18  # columns up to which a matrix is inverted without taking it apart
 SYMMETRIC_ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # of a symmetric 3 x 3 matrix
+SYMMETRIC_SHARE = 1e-6  # by which a covariance may differ from its transpose, or fall below zero, by rounding
+COVARIANCE_MAX_SIZE = 1e24  # of its entries: sums and products of larger ones are no numbers any more
 INDEPENDENT_RATIO = 1e-9  # of the largest diagonal entry of a triangle, below which a column says nothing new
 
 
@@ -162,3 +164,13 @@ def solve_triangle(r: Floats, right: Floats, keep: Bools) -> Floats:
 def clear_of(base: Floats, values: Floats) -> Floats:
     """Values (n, ...) without what orthonormal columns `base` (n, G) explain; or (P, n, F) without (P, n, G)."""
     return np.asarray(values - base @ (np.swapaxes(base, -1, -2) @ values))
+
+
+def is_covariance(values: Floats) -> bool:
+    """Whether a matrix (k, k) that was read may be a covariance: symmetric, none below zero, none beyond all sizes."""
+    if not (np.abs(values) < COVARIANCE_MAX_SIZE).all():
+        return False
+    off = SYMMETRIC_SHARE * float(np.abs(values).max(initial=0.0))
+    if (np.abs(values - values.T) > off).any():
+        return False
+    return not len(values) or float(np.linalg.eigvalsh(values)[0]) >= -off

@@ -11,6 +11,7 @@ from .._version import __version__
 from ..errors import CondyleError
 from ..findings import many
 from ..maths.arrays import Floats
+from ..maths.least_squares import is_covariance
 from .anatomy import Side
 from .skeleton import Kind
 from .values import dataclass
@@ -18,7 +19,6 @@ from .values import dataclass
 Edge = tuple[str, str]  # two bodies that are joined, in the order of the alphabet
 # A body, the joints between which a length on it is measured, and those of them that count as an axis, not as a centre.
 LengthKey = tuple[str, tuple[Edge, Edge], tuple[Edge, ...]]
-SYMMETRIC_SHARE = 1e-6  # by which a covariance may differ from its transpose, or fall below zero, by rounding
 
 
 def name_edge(a: str, b: str) -> Edge:
@@ -148,12 +148,8 @@ class Profile:
             np.isfinite(values).all() and (values[:, 1] <= values[:, 0]).all() and (values[:, 0] <= values[:, 2]).all()
         ):
             raise _damage("a length lies outside its interval")
-        V = self.matrix
-        size = float(np.abs(V).max(initial=0.0))
-        if not np.isfinite(V).all() or np.abs(V - V.T).max(initial=0.0) > SYMMETRIC_SHARE * size:
-            raise _damage("the covariance is not symmetric")
-        if count and np.linalg.eigvalsh(V)[0] < -SYMMETRIC_SHARE * size:
-            raise _damage("the covariance has a negative variance")
+        if not is_covariance(self.matrix):
+            raise _damage("the covariance is none: not symmetric, a negative variance, or beyond all sizes")
 
     def _list_sensors(self, body: str) -> set[str]:
         """The bodies that are one segment with this one: sensors that never move against each other."""
