@@ -127,8 +127,8 @@ def prepare_take(take: Take, options: FitOptions, plan: Plan) -> Prepared:
         if decision.changes:
             early, kept, told = keep_proved(estimate_early(take, options, plan.estimator), decision.changes)
             take, changes, findings = early.take, [*changes, *kept], [*findings, *told]
-    asked = options.root is None and not any(one.hold for one in changes)
-    return take, changes, findings, early if asked and early is not None and early.take is take else None
+    plain = options.root is None and not any(one.hold for one in changes)
+    return take, changes, findings, early if plain and early is not None and early.take is take else None
 
 
 def carry_out(

@@ -99,6 +99,16 @@ def test_a_later_file_with_orientation_alone_is_solved_on_one_position(tmp_path:
     np.testing.assert_allclose(back.motion.p_world_free, solved.motion.p_world_free, atol=1e-6)
 
 
+def test_what_preparing_finds_in_a_later_take_is_told() -> None:
+    later = mount_chain(1, 1).take
+    still = later.p_world_body.copy(), later.R_world_body.copy()
+    for values in still:
+        values[100:200, 2] = values[100, 2]
+    later = replace(later, p_world_body=still[0], R_world_body=still[1])
+    solved = condyle.solve(later, fit_chain(1), scale=1.02)
+    assert {"frozen-samples", "scaled"} <= {finding.code for finding in solved.findings}
+
+
 def test_a_skeleton_alone_serves_as_the_calibration() -> None:
     first = simulate(chain(), seconds=10, seed=1)
     skeleton = condyle.fit(first.take, intervals=False).skeleton

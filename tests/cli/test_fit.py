@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import condyle
 from condyle import Take, read, read_skeleton, write_take
 from condyle.cli import main
 from condyle.cli.fit import describe_next, read_edges
 from condyle.errors import UsageError
 from condyle.simulate import Disturbances, human, linkage, simulate
+from tests.make import machines
 from tests.make.performers import mount_chain
 
 NOISY = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5))
@@ -269,10 +269,12 @@ def test_a_fit_that_goes_nowhere_says_so_and_one_that_is_kept_says_what_to_do_ne
     assert took.startswith("took ")
     assert last.startswith(f"next: condyle view '{out}' shows it; condyle ")
     assert "condyle axes" not in last
-    fit = condyle.load(out)
-    hinges = tuple(replace(joint, kind="hinge") for joint in fit.skeleton.joints)
-    machine = replace(fit, skeleton=replace(fit.skeleton, joints=hinges))
+    machine = replace(machines.fitted("planar"), folder=out)
     assert describe_next(machine).endswith(f"condyle axes '{out}' has its axes and DH tables")
+    names = dict(zip(machine.skeleton.bodies, ("l_foot", "l_shank", "l_thigh", "pelvis", "chest"), strict=False))
+    joints = [replace(one, child=names[one.child], parent=names[one.parent]) for one in machine.skeleton.joints]
+    person = replace(machine.skeleton, bodies=tuple(names.values()), joints=tuple(joints))
+    assert "condyle export" in describe_next(replace(machine, skeleton=person))
 
 
 def test_the_time_told_is_the_whole_time(

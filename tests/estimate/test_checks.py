@@ -154,4 +154,4 @@ def test_frames_of_which_no_two_follow_each_other_are_not_called_in_order(take: 
     assert describe_left_out(take, {"latency": 128}) == []
     (finding,) = describe_left_out(apart, {"latency": 128})
     assert (finding.code, finding.severity) == ("checks-left-out", "warning")
-    assert finding.text.endswith("nothing that needs it is looked for: slips, latency")
+    assert finding.text.endswith("nothing that needs it is looked for: slips, delays")

@@ -226,3 +226,13 @@ def test_a_mean_is_of_what_is_known_and_nothing_is_zero() -> None:
     values = np.array([[1.0, np.nan], [3.0, 5.0], [np.nan, np.nan]])
     np.testing.assert_array_equal(_mean(values, axis=1), [1.0, 4.0, 0.0])
     assert _mean(values) == 3.0
+
+
+def test_frames_in_which_a_sensor_is_not_seen_are_none_that_a_repair_moved() -> None:
+    take = take_of()
+    hidden = np.zeros(take.seen.shape, dtype=bool)
+    hidden[: round(0.6 * take.frames), 1] = True
+    seen = take.mask(hidden)
+    repair = slip_of(seen, round(0.94 * take.frames))
+    spoilt = slipped(seen, repair)
+    assert prove(estimate_of(spoilt), estimate_of(repair.apply(spoilt)), repair).kept

@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from condyle.faults.belonging import compare_take, describe_later_take
-from condyle.faults.exchanged import ExchangedSensors, find_exchange
+from condyle.faults.exchanged import ExchangedSensors, _list_trials, find_exchange
 from condyle.faults.files import locate_places
 from condyle.model.skeleton import Joint
 from condyle.model.take import Take
@@ -71,3 +71,24 @@ def test_sensors_put_on_each_others_bodies_are_told_by_the_bodies_beside_them() 
 def test_sensors_where_they_were_are_not_exchanged() -> None:
     assert _find(_record(3).take) is None
     assert find_exchange(_known()[:1], _record(3).take, (), lambda *_: True) is None
+
+
+def test_a_sensor_that_moved_besides_an_exchange_is_told_as_well() -> None:
+    hands = ("l_hand", "r_hand")
+    take = _record(3).take
+    shank = take.index("l_shank")
+    p = take.p_world_body.copy()
+    p[:, shank] += take.R_world_body[:, shank] @ [0.05, 0.0, 0.0]
+    take = _exchange(replace(take, p_world_body=p), hands)
+    found = compare_take(_known(), take, locate_places(take, EDGES))
+    assert set(found.bodies) == {*hands, "l_shank"}
+    assert {one.code: set(one.bodies) for one in describe_later_take(found)} == {
+        "sensors-exchanged": set(hands),
+        "sensor-moved": {"l_shank"},
+    }
+
+
+def test_of_very_many_suspects_left_and_right_alone_are_tried() -> None:
+    names = [f"s{k}" for k in range(100)]
+    assert len(_list_trials(names[:10], [], names[:10])) == 45
+    assert _list_trials(names, [], names) == []

@@ -235,7 +235,8 @@ def test_of_two_units_that_make_sense_the_likelier_is_advised_and_the_other_told
 def test_a_clock_that_makes_sense_in_no_unit_is_told(step: float, rate: str) -> None:
     (finding,) = describe_clock_unit(np.arange(200) * step, None)
     assert finding.text == (
-        f"its times as seconds give {rate} frames per second, which no sensor has, in no other unit either: give --rate"
+        f"its times as seconds give {rate} frames per second, which no sensor has; no other unit gives a usual rate: "
+        "give --rate"
     )
 
 

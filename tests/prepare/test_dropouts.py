@@ -400,3 +400,11 @@ def test_a_sensor_that_can_make_small_steps_comes_to_rest_in_six_of_them() -> No
         p[:, 0, 0] = np.cumsum(steps)
         take = Take(("a",), np.arange(80) / 60, R, p)
         assert np.flatnonzero(find_frozen(take, same_as_before(take))).tolist() == repeats
+
+
+def test_numbers_that_mean_lost_are_found_beside_bodies_that_are_never_seen() -> None:
+    clean = figure(seconds=1.0)
+    far = marks(clean, (20, 21, BODY))
+    hidden = np.zeros_like(far)
+    hidden[:, [k for k in range(clean.bodies) if k != BODY]] = True
+    np.testing.assert_array_equal(find_far(written(clean, far, (1e9, 0.0, 0.0)).mask(hidden)), far)

@@ -309,17 +309,18 @@ def solve_with(source: Recorded, calibration: Fit, options: FitOptions, reading:
         take, turns = matched.take, matched.turns
         digest = hash_input(take if turns is None else add_turns(take, turns))
         asked = replace(options, world=False, belong=False)
-        # Delays show at joints of two sensors alone.
-        if asked.fixes("latency") and "latency" not in asked.fix and falls_apart(known, take.seen):
-            asked = replace(asked, no_fix=(*asked.no_fix, "latency"))
         files = []
         for part in split_files(matched):  # each by itself: one of another person tells nothing of the others
-            ready, _, findings, _ = prepare_take(part.take, asked, PLAN_OF["default"])
+            given = asked
+            # Delays show at joints of two sensors alone.
+            if asked.fixes("latency") and "latency" not in asked.fix and falls_apart(known, part.take.seen):
+                given = replace(asked, no_fix=(*asked.no_fix, "latency"))
+            ready, _, findings, _ = prepare_take(part.take, given, PLAN_OF["default"])
             own = part.turns
             if own is not None and ready.frames < part.take.frames:  # rows that repeat whole were dropped
                 when, kept = (one.segment + 1j * one.time for one in (part.take, ready))
                 own = own[np.isin(when, kept)]
-            files.append(Matched(ready.with_findings(findings), own))
+            files.append(Matched(ready.with_findings((*ready.findings, *findings)), own))
         joined = join_matched(name_findings(files))
         ready = joined.take.with_findings((*take.findings, *joined.take.findings))
         reference = None

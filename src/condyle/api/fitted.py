@@ -73,6 +73,8 @@ class FittedFrames(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class FramesInMemory:
+    """Frames of a fit that was just made; `moved`: its motion where it is known, else solved when it is asked for."""
+
     skeleton: Skeleton
     measured: Take
     gap: Floats
@@ -89,7 +91,7 @@ class FramesInMemory:
 
 
 class NoFrames:
-    """FittedFrames of a skeleton that stands alone."""
+    """In the place of frames: a skeleton that stands alone has none."""
 
     def take(self) -> Take:
         raise UsageError("the skeleton stands alone; there is no recording with it", code="bad-call")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..api import Fit, Remounted
     from ..io.format import ReadOptions
     from ..model.options import FitOptions
+    from ..model.skeleton import Skeleton
 
 
 MOST_TREE_BYTES = 10**6  # of a list of edges: more is another kind of file
@@ -181,13 +182,22 @@ def describe_next(fit: Fit) -> str:
     if verdict is not None and not verdict.joints:
         return f"next: condyle coverage {folder} tells what to move"
     look = f"condyle view {folder} shows it"
-    if {joint.kind for joint in fit.skeleton.joints} <= {"hinge", "screw", "slider", "universal"}:  # a machine
-        return f"next: {look}; condyle axes {folder} has its axes and DH tables"
     if verdict is not None and verdict.tone != "good":
         if "calibration" in fit.skeleton.take:  # a later take: what it moves makes its figure no surer
             return f"next: {look}"
         return f"next: {look}; condyle coverage {folder} tells what to move more"
+    if _is_machine(fit.skeleton):
+        return f"next: {look}; condyle axes {folder} has its axes and DH tables"
     return f"next: {look}; condyle export {folder} --to bvh,glb writes it for other programs"
+
+
+def _is_machine(skeleton: Skeleton) -> bool:
+    """Whether all joints are of a machine's kinds, and none of the bodies has a name of a person's."""
+    from ..model.anatomy import find_segments
+
+    edges = [(joint.parent, joint.child) for joint in skeleton.joints]
+    kinds = {joint.kind for joint in skeleton.joints}
+    return kinds <= {"hinge", "screw", "slider", "universal"} and not find_segments(skeleton.bodies, edges)
 
 
 def open_page(fit: Fit) -> None:

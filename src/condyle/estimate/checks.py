@@ -87,8 +87,7 @@ def check_seen_together(take: Take, pairs: Sequence[tuple[int, int]]) -> None:
 def describe_left_out(take: Take, most_bodies: Mapping[str, int]) -> list[Finding]:
     """What is not looked for: {check: bodies beyond which it is not made}, and all that needs frames in a row."""
     if take.timed and not np.isfinite(take.rate):
-        needy = ", ".join(("slips", *most_bodies))
-        text = f"no two frames follow each other in time, and nothing that needs it is looked for: {needy}"
+        text = "no two frames follow each other in time, and nothing that needs it is looked for: slips, delays"
         return [Finding("checks-left-out", "warning", text, value=float(take.bodies), unit="1")]
     left = [f"{check} (up to {most})" for check, most in most_bodies.items() if take.bodies > most]
     if not left:

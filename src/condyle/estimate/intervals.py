@@ -181,14 +181,15 @@ def _carry_errors(
 
     passing = carry(C)
     V += passing
-    passing += hidden  # a gap that looks white may be: then they fall with the time as noise does
     gains = np.array([one.gain for one in found if not one.white])
-    if len(gains) and median(gains) < EFFECT_MIN_GAIN:
+    if not len(gains) or median(gains) < EFFECT_MIN_GAIN:
+        # Where the other joints show none, what follows the motion in gaps that look white may be noise: it passes.
+        passing += hidden
         # Slow noise that happens to follow the motion is in the rest's long-run factor already. Where errors repeat at
         # the other joints, one that does not show them yet is not taken for free of them.
         V -= (1 - FAINT_EFFECT_SHARE) * faint
         passing += FAINT_EFFECT_SHARE * faint
-    elif len(gains):
+    else:
         # Errors that repeat are of more shapes than these: what they leave is noise as far as the sensors' is.
         noisy = np.sqrt(np.minimum(explained / np.maximum(np.diagonal(C), 1e-300), 1.0))
         passing = carry(C * noisy * noisy[:, None])

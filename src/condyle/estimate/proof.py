@@ -141,9 +141,10 @@ def _no_gain(before: Estimate, after: Estimate, pairs: Ints, old: Floats, new: F
     one, two = before.take, after.take
     moved = over_frames(lambda a, b: (a != b).any(axis=2), one.p_world_body, two.p_world_body)
     moved |= over_frames(lambda a, b: (a != b).any(axis=(2, 3)), one.R_world_body, two.R_world_body)
-    there: Bools = np.asarray(moved[:, pairs].any(axis=2))
-    if 0.5 < there.mean() < 1:
-        there = ~there
+    both = np.asarray(one.seen[:, pairs].all(axis=2) & two.seen[:, pairs].all(axis=2))
+    there: Bools = np.asarray(moved[:, pairs].any(axis=2) & both)
+    if 0.5 < there.sum() / max(both.sum(), 1) < 1:
+        there = both & ~there
     floor = (GAP_ROUNDING_SHARE * measure_distances(after.take, pairs)) ** 2
     sure, worse = False, False
     for rows in (np.ones_like(there), there):

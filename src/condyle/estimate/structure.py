@@ -187,7 +187,7 @@ def infer_structure(
     elif not paper:
         free = _on_room(sums, fits, motion, tree.edges, noise, turn, drift, still_world)
         apart = _apart(sums, fits, motion, tree, noise, free, between, strangers)
-        screws = _find_screws(take, fits, motion, noise, tree.edges)
+        screws = _find_screws(take, fits, motion, noise, rows.noise, tree.edges)
         apart = {edge: reason for edge, reason in apart.items() if edge not in screws}
         apart |= {int(edge): "slider" for edge in tree.edges if int(edge) in sliders}
         apart = {edge: reason for edge, reason in apart.items() if edge not in held or reason == "slider"}
@@ -351,12 +351,17 @@ def _prefer_sliders(
     return spanning_margins(bodies, fits, edges) if changed else tree
 
 
-def _find_screws(take: Take, fits: PairFits, motion: PairMotion, noise: Noise, edges: Ints) -> tuple[int, ...]:
-    """Edges (J,) whose bodies turn about one axis and come apart along it as a thread has it, however far."""
+def _find_screws(
+    take: Take, fits: PairFits, motion: PairMotion, noise: Noise, of_frames: Noise, edges: Ints
+) -> tuple[int, ...]:
+    """Edges (J,) whose bodies turn about one axis and come apart along it as a thread has it, however far.
+
+    noise  of the rows that the pairs were fitted to; of_frames: that of frames, in which the thread is followed
+    """
     found = []
     for edge in edges[turn_about_one_axis(fits, motion, noise)[edges] & above_noise(fits, edges, noise)].tolist():
         joint = fits.pairs[[edge]], fits.p_child_joint[[edge]], fits.p_parent_joint[[edge]]
-        explained = float(np.sqrt(3 * noise.gap_variance(*joint)[0]))
+        explained = float(np.sqrt(3 * of_frames.gap_variance(*joint)[0]))
         axes, (child, parent) = (fits.axis_child[edge, :, 0], fits.axis_parent[edge, :, 0]), fits.pairs[edge].tolist()
         if find_thread(take, (child, parent), axes, gaps(take, *joint)[:, 0], explained) is not None:
             found.append(edge)

@@ -58,7 +58,8 @@ class Comparison:
     @property
     def bodies(self) -> tuple[str, ...]:
         """Those that it is about."""
-        return tuple(one.body for one in self.moved) if self.exchange is None else self.exchange.bodies
+        exchanged = () if self.exchange is None else self.exchange.bodies
+        return (*exchanged, *(one.body for one in self.moved))
 
 
 def compare_files(a: Sequence[Joint], b: Sequence[Joint]) -> Comparison:
@@ -93,7 +94,16 @@ def compare_take(known: Sequence[Joint], part: Take, now: Sequence[Joint]) -> Co
     near = found.relation in NEAR
     moved = {one.body for one in found.moved} if near else set()
     exchange = find_exchange(known, part, moved, partial(_closes_anew, moved=moved))
-    return found if exchange is None else Comparison("exchanged", found.moved, exchange)
+    if exchange is None:
+        return found
+    # What moved besides is told by the joints of the others: those of the two come apart by the exchange.
+    aside = set(exchange.bodies)
+    before, after = ([one for one in joints if aside.isdisjoint((one.child, one.parent))] for joints in (known, now))
+    rest = find_moved(before, after)
+    others = {name for one in before for name in (one.child, one.parent)}
+    if not near and len(rest) > REMOUNTED_MIN_SHARE * len(others):
+        return found
+    return Comparison("exchanged", tuple(rest), exchange)
 
 
 def _closes_anew(joints: Sequence[Joint], part: Take, pairs: Pairs, moved: Collection[str]) -> bool:
@@ -239,7 +249,7 @@ def describe_later_take(found: Comparison) -> list[Finding]:
     bodies = found.bodies
     if found.exchange is not None:
         text = f"{_describe_exchange(found.exchange, 'at the calibration')}; {_name_back(found.exchange)}"
-        return [Finding("sensors-exchanged", "error", text, bodies)]
+        return [Finding("sensors-exchanged", "error", text, found.exchange.bodies), *describe_moved(found.moved)]
     if found.relation in NEAR:
         return describe_moved(found.moved)
     if found.relation == "other unit":
@@ -287,14 +297,18 @@ def _name_unit(found: Comparison) -> str:
     return "give the unit of length with --unit" + ("" if unit is None else f" {unit}")
 
 
+def _list_moved(found: Comparison) -> str:
+    return ", ".join(f"{one.body} by {mm(one.distance)} mm" for one in found.moved)
+
+
 def describe_relation(found: Comparison, file: str, other: str) -> Finding:
     """What to say of a file that does not belong to another, or not wholly."""
     bodies = found.bodies
     most = max((one.distance for one in found.moved), default=0.0)
     if found.exchange is not None:
-        text = (
-            f"{file}: {_describe_exchange(found.exchange, f'in {other}')}; they are left out there. Correct the names"
-        )
+        besides = f", and {_list_moved(found)} sit elsewhere" if found.moved else ""
+        told = f"{_describe_exchange(found.exchange, f'in {other}')}{besides}"
+        text = f"{file}: {told}; they are left out there. Correct the names"
         return Finding("sensors-exchanged", "warning", text, bodies)
     if found.relation == "other unit":
         text = f"{file}: {_describe_unit(found)} in {other}; it is left out. Bring both to one unit"
@@ -303,8 +317,8 @@ def describe_relation(found: Comparison, file: str, other: str) -> Finding:
         text = f"{file}: its motion does not tell whether its sensors sit where they do in {other}; move every joint"
         return Finding("files-not-compared", "info", text)
     if found.relation == "moved":
-        where = ", ".join(f"{one.body} by {mm(one.distance)} mm" for one in found.moved)
-        text = f"{file}: sensors sit elsewhere than in {other}: {where}; they are left out there. --remounted uses them"
+        where = f"{file}: sensors sit elsewhere than in {other}: {_list_moved(found)}"
+        text = f"{where}; they are left out there. --remounted uses them"
         return Finding("sensor-moved-between-files", "warning", text, bodies, value=most, unit="m")
     if found.relation == "mirrored":
         text = f"{file}: left and right are exchanged in its names against {other}; it is left out. Correct the names"

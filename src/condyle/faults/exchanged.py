@@ -23,6 +23,7 @@ from ..pairs.fits import gaps
 
 EXCHANGED_MIN_M = 0.01  # m by which a joint comes apart at least: skin alone does as much (MOVED_MIN_M)
 EXCHANGED_FRAMES = 500  # of a take, in which known joints are tried
+EXCHANGED_MOST_SUSPECTS = 40  # bodies any two of which are tried; of more, left and right alone
 EXCHANGED_MOST_TRIALS = 20  # pairs of sensors whose joints are located anew
 
 Pairs = tuple[tuple[str, str], ...]
@@ -67,19 +68,20 @@ def find_exchange(
         for name in (joint.child, joint.parent)
     }
     trials = _list_trials(part.names, joints, suspects)
+    wide = {name for k in np.flatnonzero(apart > bounds) for name in (joints[k].child, joints[k].parent)}
     for pairs in trials:
         twin = make_twins(pairs)
-        touched = np.array([not {one.child, one.parent}.isdisjoint(twin) for one in joints])
-        closed = _measure_apart(joints, thin, twin)
-        wide = {name for k in np.flatnonzero(apart > bounds) for name in (joints[k].child, joints[k].parent)}
-        if set(twin) <= wide and (closed[touched] <= bounds[touched]).all():
+        if not set(twin) <= wide:
+            continue
+        touched = [one for one in joints if not {one.child, one.parent}.isdisjoint(twin)]
+        if (_measure_apart(touched, thin, twin) <= [bound_gap(one) for one in touched]).all():
             return ExchangedSensors(pairs, anew=False)
     beside = [one for one in trials if len(one) == 1][:EXCHANGED_MOST_TRIALS]
     return next((ExchangedSensors(pairs, anew=True) for pairs in beside if closes_anew(joints, part, pairs)), None)
 
 
 def _list_trials(names: Sequence[str], joints: Sequence[Joint], suspects: Collection[str]) -> list[Pairs]:
-    """The pairs that may be exchanged: all of one side with their twins, twins, any two."""
+    """The pairs that may be exchanged: all of one side with their twins, twins, any two unless they are too many."""
     segments = find_segments(names, [(one.parent, one.child) for one in joints])
     named = {segment: body for body, segment in segments.items()}
     twins = [
@@ -89,7 +91,8 @@ def _list_trials(names: Sequence[str], joints: Sequence[Joint], suspects: Collec
     ]
     twins = [pair for pair in twins if set(pair) <= set(suspects)]
     ordered = [name for name in names if name in suspects]
-    others = [pair for pair in combinations(ordered, 2) if pair not in twins and pair[::-1] not in twins]
+    some = ordered if len(ordered) <= EXCHANGED_MOST_SUSPECTS else []
+    others = [pair for pair in combinations(some, 2) if pair not in twins and pair[::-1] not in twins]
     return [*([tuple(twins)] if len(twins) > 1 else []), *((pair,) for pair in (*twins, *others))]
 
 

@@ -39,6 +39,7 @@ from .atomic import PREFIX, flush_folder, keep_mode, open_locked, read_small, re
 
 LOCK, STAGE, JOURNAL = f"{PREFIX}lock", f"{PREFIX}stage", f"{PREFIX}journal"
 DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # names that Windows keeps for itself
+FORBIDDEN = re.compile(r'[<>:"|?*]')  # in names of files on Windows
 MANIFEST_MOST_BYTES = 2**24  # of a manifest or a journal
 LOCK_LONGEST_WAIT_S = 10.0  # that a reader waits for a writer that moves its files in, which takes milliseconds
 LOCK_RETRY_S = 0.02
@@ -90,7 +91,14 @@ def find_folder(place: str | os.PathLike[str]) -> Path:
 def check_name(name: str) -> str:
     """A name for files, without their endings; raises where some system cannot have it, or it leads elsewhere."""
     leads = any(kind(name).name != name for kind in (PurePosixPath, PureWindowsPath))
-    if not name or leads or name.startswith(".") or DEVICES.fullmatch(name) or not name.isprintable():
+    if (
+        not name
+        or leads
+        or name.startswith(".")
+        or DEVICES.fullmatch(name)
+        or FORBIDDEN.search(name)
+        or not name.isprintable()
+    ):
         raise UsageError(f"{name!r} cannot be the name of a file on every system", code="bad-option")
     return name
 

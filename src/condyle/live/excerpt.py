@@ -25,7 +25,7 @@ from ..io.log_records import (
     decode_layout,
     walk_records,
 )
-from ..maths.robust import median
+from ..maths.series import usual_step
 from ..model.clock import find_origin
 from ..model.recording import Recording
 
@@ -35,8 +35,8 @@ OLDER_S = 30.0  # s: of everything before that
 # are not fitted one by one as takes of their own (estimate.intervals.SEGMENTS_MAX_COUNT), which doubles a solve's CPU
 STRETCH_S = 1.0
 # Hz of the frames that are solved, of faster streams every second, third...: more costs CPU (benchmarks/live_cost.py),
-# and slips are told as soon at 60 Hz as is asked for (benchmarks/live.py)
-SOLVED_MOST_HZ = 75.0
+# and slips are told as soon at 60 Hz as is asked for (benchmarks/live.py); VR trackers at 90 Hz are solved whole
+SOLVED_MOST_HZ = 95.0
 
 
 @dataclass(eq=False)
@@ -143,11 +143,11 @@ def _mark_breaks(source: SourceFrames) -> SourceFrames:
 def _thin(recording: Recording) -> Recording:
     """Every k-th frame of each segment of a recording at more than SOLVED_MOST_HZ."""
     assert recording.time is not None
-    step = np.diff(recording.time)
-    every = int(np.ceil(1 / (SOLVED_MOST_HZ * max(float(median(step[step > 0])), 1e-9)))) if (step > 0).any() else 1
+    segment = np.zeros(recording.frames, np.int64) if recording.segment is None else recording.segment
+    step = usual_step(np.maximum(np.diff(recording.time)[np.diff(segment) == 0], 0.0))
+    every = max(int(np.ceil(1 / (SOLVED_MOST_HZ * step))), 1) if np.isfinite(step) else 1
     if every == 1:
         return recording
-    segment = np.zeros(recording.frames, np.int64) if recording.segment is None else recording.segment
     first = np.append(True, np.diff(segment) != 0)
     number = np.arange(recording.frames)
     number -= np.maximum.accumulate(np.where(first, number, 0))  # of each frame in its segment

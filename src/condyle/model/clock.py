@@ -142,7 +142,7 @@ def describe_clock_unit(time: Floats | None, segment: Ints | None) -> list[Findi
             f"; as {best} they give {usual[best]:.4g}{also}: write them in seconds, or give --rate {usual[best]:.4g}"
         )
     else:
-        text += ", in no other unit either: give --rate"
+        text += "; no other unit gives a usual rate: give --rate"
     return [Finding("clock-unit", "warning", text, value=rate if np.isfinite(rate) else None, unit="Hz")]
 
 

@@ -136,8 +136,8 @@ def name_findings(files: Sequence[Matched]) -> list[Matched]:
     if len(files) < 2:
         return list(files)
     return [
-        Matched(file.take.with_findings(_name(file.take.findings, name_source(file.take, 0))), file.turns)
-        for file in files
+        Matched(file.take.with_findings(_name(file.take.findings, name_source(file.take, number))), file.turns)
+        for number, file in enumerate(files)
     ]
 
 

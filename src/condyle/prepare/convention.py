@@ -29,6 +29,7 @@ from ..model.recording import (
     Recording,
     length_of,
     to_take,
+    width_of,
 )
 from ..model.take import Take, join
 from ..model.values import dataclass
@@ -102,7 +103,11 @@ def diagnose(recordings: Sequence[Recording], *, thorough: bool = False) -> Diag
     if first is None:  # no rotations in any reading: that is for the conversion to say
         return None
     turns = _turn_in_room(first)
-    if np.square(turns).sum(axis=2).mean(axis=0).max() < RESOLVABLE_TURN_RAD**2:  # small turns are so in any reading
+    # Small turns are so in any reading, but radians that are taken for degrees look smaller than they are.
+    still = RESOLVABLE_TURN_RAD
+    if width_of(base.rotation) == 3 and base.degrees and False in _angles(thin):
+        still = np.radians(still)
+    if np.square(turns).sum(axis=2).mean(axis=0).max() < still**2:
         return None
     size = scene_size(first)
     misfit = measure_forest(first, size=size)

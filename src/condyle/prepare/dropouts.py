@@ -191,7 +191,8 @@ def find_far(take: Take) -> Bools:
         return out
     middle = median(take.p_world_body)
     off = over_frames(lambda p: np.abs(p - middle).max(axis=2), take.p_world_body)
-    usual = float(median(median(off)))
+    each = median(off)
+    usual = float(median(each[each > 0]))  # of bodies that are seen and move
     return np.asarray(out & (off > FAR_MIN_EXTENTS * usual) & (usual > 0))
 
 

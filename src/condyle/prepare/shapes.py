@@ -102,7 +102,7 @@ def fit_poses(cloud: Floats, shape: Shape, use: Bools | None = None) -> tuple[Fl
 
 def _fit_block(cloud: Floats, shape: Shape, seen: Bools) -> tuple[Floats, Floats]:
     """`fit_poses` of some frames, in which points (n, k) count: those in which the same points do at once."""
-    if seen.all() or not len(seen):
+    if seen.all():
         return _fit_alike(cloud, shape, np.ones(len(shape.points), bool))
     R, p = np.empty((len(cloud), 3, 3)), np.empty((len(cloud), 3))
     kinds, which = _patterns(seen)
@@ -123,7 +123,7 @@ def _fit_alike(cloud: Floats, shape: Shape, seen: Bools) -> tuple[Floats, Floats
     centre = np.einsum("nki->ni", x) / len(known)
     # Both sides are centred before the product: a far origin would cost digits. It is one with a large matrix, since
     # numpy would multiply small ones one by one.
-    R = rotation.project(((x - centre[:, None]).reshape(n, -1) @ _spread(known - middle)).reshape(n, 3, 3))
+    R = rotation.project(((x - centre[:, None]).reshape(n, 3 * len(known)) @ _spread(known - middle)).reshape(n, 3, 3))
     return R, centre - rotation.carry(R, middle)
 
 
