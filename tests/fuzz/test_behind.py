@@ -33,6 +33,8 @@ FOUND = [
     ("verbs", "first", (135,)),
     ("verbs", "unbreakable", (55, 110, 391, 782, 1234, 1729)),
     ("verbs", "mended", (838,)),
+    ("verbs", "tests", (248,)),
+    ("folders", "tests", (63,)),
     ("profiles", "mended", (2491,)),
 ]
 REFUSED: dict[str, tuple[str, ...]] = {  # what is no fit at all, and by which code

@@ -358,7 +358,7 @@ def test_few_repeats_are_not_worth_a_warning() -> None:
         assert (finding.severity, finding.count) == (severity, 5)
 
 
-@pytest.mark.parametrize("place", [1e8, -3.697314e28, 1e300])
+@pytest.mark.parametrize("place", [1e8, -3.697314e11])
 def test_numbers_that_are_no_places_are_masked_and_told(place: float) -> None:
     clean = figure(seconds=3.0)
     far = marks(clean, (20, 21, BODY), (50, 90, BODY), (100, 101, 2))

@@ -137,7 +137,8 @@ class MotionFile:
 def _pick_columns(values: NDArray[Any], columns: Ints) -> Floats:
     """(n, c, ...) these columns, in double precision and in memory of their own."""
     in_order = len(columns) == values.shape[1] and (columns == np.arange(len(columns))).all()
-    return np.array(values if in_order else values[:, columns], np.float64)
+    with np.errstate(invalid="ignore"):  # damaged bytes may be numbers that are none in a way that warns
+        return np.array(values if in_order else values[:, columns], np.float64)
 
 
 def find_poses(R: Floats, p: Floats) -> Bools:

@@ -72,7 +72,10 @@ def frame_from_landmarks(body: Body, k: int, points: Landmarks, fallback: Segmen
 def _find_point(body: Body, k: int, name: str, place: str | Sequence[float]) -> Floats:
     """(3,) [m] in the body's frame."""
     if not isinstance(place, str):
-        point = np.asarray(place, np.float64)
+        try:
+            point = np.asarray(place, np.float64)
+        except (OverflowError, TypeError, ValueError):  # an integer of hundreds of digits, a list in a list
+            point = np.empty(0)
         if point.shape != (3,) or not np.isfinite(point).all():
             raise UsageError(
                 f"landmark '{name}' of '{body.name(k)}' is a marker's name or three numbers [m]", code="bad-landmarks"
