@@ -59,10 +59,10 @@ OWN_MIN_SHARE = 1e-4  # of a column's square that others leave, from which on pr
 # A gap that no skin makes, but the joint itself: effects that no gap shows over those that it shows, where they are
 # sure. Simulated knees and shoulders in walks of 12 and 30 s hold 83 and 87 % at 2, 98 and 99 % at 2.8.
 CAM_EFFECT_RATIO = 2.8
-# Skin under a leg that stands moves with the load, which looks like a centre nearer to the sensors along the segment,
-# with no gap at all: its size over that of the gap's effects. Without it hips of data/hard (six takes, legs that stand
-# turn 3 to 10 deg) have a median d2 of 3.35 and 13 % over 7.81, with it 2.33 and none; other activities of data/more
-# 0.91 and 0.89.
+# An error that goes with the bend of a joint that turns little looks like a centre nearer to the sensors along the
+# segment, with no gap at all: its size over that of the gap's effects. Without it hips of data/hard (six takes, legs
+# that stand turn 3 to 10 deg) have a median d2 of 3.35 and 13 % over 7.81, with it 2.33 and none; other activities of
+# data/more 0.91 and 0.89.
 ALONG_EFFECT_RATIO = 0.35
 ALONG_MAX_TURN_RAD = 0.1  # rad rms, above which it falls with the square of the turn: legs that swing show none
 USUAL_EFFECT_SHARE = 0.5  # weight of the take's usual joint in the effects of a joint that shows less of them

@@ -25,9 +25,8 @@ UNIVERSAL_MIN_TURN_RAD = np.radians(3.0)  # rms about the second axis, from whic
 UNIVERSAL_MAX_COSINE = 0.7  # of the angle between the two axes: nearer ones are one
 UNIVERSAL_ROUNDS = 40  # of finding one axis after the other, at most
 UNIVERSAL_SETTLED_SHARE = 1e-12  # of what is left, by which a round must lower it for another
-# Times its limit above which, lowered by less than the share in a round, a pair is not followed: in all the rounds that
-# would be a third.
-UNIVERSAL_HOPELESS_RATIO, UNIVERSAL_HOPELESS_SHARE = 2.0, 0.01
+UNIVERSAL_HOPELESS_RATIO = 2.0  # of what is left over its limit, above which a pair is not followed to the end
+UNIVERSAL_HOPELESS_SHARE = 0.01  # by which a round must lower it there: in all the rounds less would be a third
 SCREW_MIN_SHARE = 0.9  # of a hinge's square gap beyond the noise that a thread must explain,
 SCREW_NOISE_SHARE = 1.2  # where the noise counts as so much of its square: it is known to some per cent
 SCREW_MIN_T = 8.0  # slope of the thread over its standard error; hinges of built linkages have 3 at most
