@@ -93,23 +93,15 @@ def assemble_figure(
     take, structure, pairs = estimate.take, estimate.structure, estimate.pairs
     support = measure_support(take, structure)
     own_tree = () if take.own is None else take.own.edges(take.names)
-    asked = find_asked_root(take, options)
-    elsewhere = {body for one in findings if one.code == "two-worlds" for body in one.bodies}
-    found = describe_structure(take, structure, support, estimate.roots, asked, options.tree)
-    findings = [
-        *findings,
-        *describe_take(take),
-        *describe_own_tree(own_tree, estimate.pairs, take.names),
-        *(one for one in found if one.code != "loose-body" or not elsewhere.issuperset(one.bodies)),
-    ]
+    findings = [*findings, *_describe_tree(estimate, support, options, own_tree, findings)]
     named = [(take.index(a), take.index(b)) for a, b in options.loops]
     joints, loops, sure = list[Joint](), list[Joint](), None
     solution = estimate.solution
     gap = np.zeros((take.frames, 0, 3))
     if len(pairs):
         sure = estimate_uncertainty(estimate, estimator, options, changes)
-        joints, sure, gap, told = _locate(estimate, support, options, sure)
-        findings += told
+        joints, sure, gap, found = _locate(estimate, support, options, sure)
+        findings += found
         loops = [*loop_joints(take, structure, options, estimator, named), *slider_joints(take, structure)]
         part_time = [one.joint for one in changes if isinstance(one, PartTimeRepair)]
         if part_time:
@@ -119,8 +111,8 @@ def assemble_figure(
     if connections:
         begin_step("looking for connections")
         usual = usual_gap(solution) if len(pairs) else 0.0
-        touching, told = find_touching_joints(take, structure, options, estimator, named, usual)
-        loops, findings = loops + touching, findings + told
+        touching, found = find_touching_joints(take, structure, options, estimator, named, usual)
+        loops, findings = loops + touching, findings + found
     limbs = assemble_limbs(joints, sure)
     if not any(finding.code == "implausible-size" for finding in findings):
         findings += find_odd_limbs(take.names, joints, limbs)
@@ -139,14 +131,40 @@ def assemble_figure(
         findings=sort_findings([*take.findings, *findings]),
         **_provenance(take, options, structure),
     )
-    if options.method == "default" and any(joint.kind == "rigid" for joint in joints):
-        from .doubled import share_doubled
-
-        skeleton = share_doubled(skeleton, take, intervals=options.intervals)
+    if options.method == "default":
+        skeleton = _share_doubled(skeleton, take, intervals=options.intervals)
     field = _find_field(options, changes)
     if field is not None:
         skeleton = replace(skeleton, scale=skeleton.scale * field.scale)
     return Calibration(add_verdict(skeleton), take, gap, solution.weight, field, tuple(changes))
+
+
+def _describe_tree(
+    estimate: Estimate,
+    support: Mapping[int, EdgeSupport],
+    options: FitOptions,
+    own_tree: Sequence[tuple[str, str]],
+    before: Sequence[Finding],
+) -> list[Finding]:
+    """What is to be said of the take and its tree. A body that `before` puts into another world is not called loose."""
+    take = estimate.take
+    asked = find_asked_root(take, options)
+    elsewhere = {body for one in before if one.code == "two-worlds" for body in one.bodies}
+    found = describe_structure(take, estimate.structure, support, estimate.roots, asked, options.tree)
+    return [
+        *describe_take(take),
+        *describe_own_tree(own_tree, estimate.pairs, take.names),
+        *(one for one in found if one.code != "loose-body" or not elsewhere.issuperset(one.bodies)),
+    ]
+
+
+def _share_doubled(skeleton: Skeleton, take: Take, *, intervals: bool) -> Skeleton:
+    """The skeleton whose segments with two sensors have their joints from both."""
+    if not any(joint.kind == "rigid" for joint in skeleton.joints):
+        return skeleton
+    from .doubled import share_doubled
+
+    return share_doubled(skeleton, take, intervals=intervals)
 
 
 def _add_times(joints: Sequence[Joint], part_time: Sequence[PartTime]) -> list[Joint]:

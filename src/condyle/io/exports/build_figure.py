@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import UsageError, suggest
 from ...findings import Finding
 from ...maths import rotation
-from ...maths.arrays import Floats
+from ...maths.arrays import Floats, Ints
 from ...maths.spool import over_frames
 from ...model.anatomy import BONE_NAMES, JOINT_NAMES, Segment, find_segments, trunk_of
 from ...model.motion import Motion, forward, list_screws, order_joints, reference_rotations
@@ -56,8 +56,48 @@ def build_figure(
     bones = build_bones(chain, world, human)
     parent = np.array([link.parent for link in chain], np.int64)
     free = np.flatnonzero(parent < 0)
-    R_body_bone = np.stack([bone.R_body_bone for bone in bones]) if bones else np.zeros((0, 3, 3))
-    p_body_bone = np.stack([bone.p_body_bone for bone in bones]) if bones else np.zeros((0, 3))
+    R_body_bone = np.array([bone.R_body_bone for bone in bones]).reshape(-1, 3, 3)
+    p_body_bone = np.array([bone.p_body_bone for bone in bones]).reshape(-1, 3)
+    R = _turn_bones(R_parent, R_body_bone, parent)
+    p_world = over_frames(lambda p, turned: p + np.einsum("nkij,kj->nki", turned, p_body_bone[free]), p_free, R_free)
+    labels, joints = _names(chain, human, names)
+    known = [link.segment if of_person else None for link, of_person in zip(chain, human, strict=True)]
+    axis = [np.full(3, np.nan) if bone.axis is None else bone.axis for bone in bones]
+    offsets = _offsets(chain, bones, p_world[frame] if motion.frames else np.zeros((len(free), 3)), world, human)
+    figure = Figure(
+        names=labels,
+        bodies=tuple(link.body for link in chain),
+        joints=joints,
+        parent=parent,
+        kind=tuple(link.kind for link in chain),
+        R_body_bone=R_body_bone,
+        p_body_bone=p_body_bone,
+        p_parent_bone=offsets,
+        R_parent_bone_rest=_rest(chain, bones),
+        tip=np.array([bone.tip for bone in bones]).reshape(-1, 3),
+        axis=np.array(axis).reshape(-1, 3),
+        up=up,
+        human=any(human),
+        time=motion.time,
+        R_parent_bone=R,
+        p_world_free=p_world,
+        segment=motion.segment,
+        timed=motion.timed,
+        sources=motion.sources,
+        findings=(*motion.findings, *findings),
+        parts=tuple(one.part if one else "" for one in known),
+        fit_id=skeleton.fit_id,
+        sides=tuple(one.side if one else "" for one in known),
+        first_axis=np.array([_find_first(link, bone) for link, bone in zip(chain, bones, strict=True)]).reshape(-1, 3),
+        pitch=np.array([link.pitch for link in chain]),
+    )
+    if poses is not None or (motion.slide is not None and figure.pitch.any()):
+        figure = replace(figure, travel=_measure_travel(figure, poses) + _follow_threads(figure, skeleton, motion))
+    return name_rig(figure, RIGS[names]) if names in RIGS else figure
+
+
+def _turn_bones(R_parent: Floats, R_body_bone: Floats, parent: Ints) -> Floats:
+    """(n, k, 3, 3) rotations of bones against their parent's bone, or the world, from those of bodies."""
     inside = parent >= 0
     back = np.swapaxes(R_body_bone[parent[inside]], -1, -2)
 
@@ -66,42 +106,7 @@ def build_figure(
         R[:, inside] = back @ R[:, inside]
         return np.asarray(R)
 
-    R = over_frames(turn, R_parent)
-    p_world = over_frames(lambda p, turned: p + np.einsum("nkij,kj->nki", turned, p_body_bone[free]), p_free, R_free)
-    labels, joints = _names(chain, human, names)
-    known = [link.segment if of_person else None for link, of_person in zip(chain, human, strict=True)]
-    axis = [np.full(3, np.nan) if bone.axis is None else bone.axis for bone in bones]
-    offsets = _offsets(chain, bones, p_world[frame] if motion.frames else np.zeros((len(free), 3)), world, human)
-    figure = Figure(
-        labels,
-        tuple(link.body for link in chain),
-        joints,
-        parent,
-        tuple(link.kind for link in chain),
-        R_body_bone,
-        p_body_bone,
-        offsets,
-        _rest(chain, bones),
-        np.array([bone.tip for bone in bones]).reshape(-1, 3),
-        np.array(axis).reshape(-1, 3),
-        up,
-        any(human),
-        motion.time,
-        R,
-        p_world,
-        motion.segment,
-        motion.timed,
-        motion.sources,
-        (*motion.findings, *findings),
-        tuple(one.part if one else "" for one in known),
-        skeleton.fit_id,
-        tuple(one.side if one else "" for one in known),
-        np.array([_find_first(link, bone) for link, bone in zip(chain, bones, strict=True)]).reshape(-1, 3),
-        np.array([link.pitch for link in chain]),
-    )
-    if poses is not None or (motion.slide is not None and figure.pitch.any()):
-        figure = replace(figure, travel=_measure_travel(figure, poses) + _follow_threads(figure, skeleton, motion))
-    return name_rig(figure, RIGS[names]) if names in RIGS else figure
+    return over_frames(turn, R_parent)
 
 
 def _find_first(link: Link, bone: RestBone) -> Floats:
