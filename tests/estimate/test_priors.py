@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from condyle.estimate.lengths import Lengths
-from condyle.estimate.priors import STATURE_SHARES, find_shares, find_twins, make_proportioned, make_sides_alike
+from condyle.estimate.priors import (
+    STATURE_SHARES,
+    _learn,
+    find_shares,
+    find_twins,
+    make_proportioned,
+    make_sides_alike,
+)
 from condyle.model.profile import name_length
 
 BODIES = ("pelvis", "l_thigh", "l_shank", "l_foot", "r_thigh", "r_shank", "r_foot")
@@ -53,3 +61,25 @@ def test_proportions_count_as_far_as_the_lengths_keep_to_them() -> None:
     odd = make_proportioned(_lengths(0.3, 0.5, 0.3, 0.5), shares)
     assert odd.spread > kept.spread
     np.testing.assert_allclose(odd.lengths.value, [0.3, 0.5, 0.3, 0.5], atol=0.01)
+
+
+def test_spreads_count_by_how_likely_they_make_the_lengths() -> None:
+    """Against the posterior of one length on a grid, mixed over the spreads."""
+    keys, value, sd, mean = KEYS[:1], 0.46, 0.01, 0.43
+    spreads = np.array([0.005, 0.02, 0.08])
+    learned = _learn(
+        Lengths(keys, np.array([value]), np.array([[sd**2]])),
+        np.eye(1),
+        np.array([mean]),
+        [np.array([[spread**2]]) for spread in spreads],
+        spreads,
+    )
+    x = np.linspace(0.3, 0.6, 30_001)
+    each = [np.exp(-0.5 * ((x - value) / sd) ** 2 - 0.5 * ((x - mean) / s) ** 2) / s for s in spreads]
+    posterior = np.sum(each, axis=0)
+    posterior /= posterior.sum()
+    assert learned.lengths.value[0] == pytest.approx(float(posterior @ x), abs=1e-6)
+    weight = np.array([one.sum() for one in each])
+    assert learned.spread == pytest.approx(float(np.exp(weight @ np.log(spreads) / weight.sum())), rel=1e-4)
+    exact = float(np.sqrt(posterior @ np.square(x - posterior @ x)))
+    assert learned.lengths.sd[0] == pytest.approx(exact, rel=1e-4)  # more than before: it is not widened again

@@ -12,6 +12,7 @@ from condyle.prepare.latency import (
     LATENCY_MIN_TAKE_S,
     Latency,
     _Delays,
+    _errors,
     _settle,
     _spikes,
     _spread,
@@ -303,3 +304,62 @@ def test_of_many_sensors_fewer_frames_are_looked_at() -> None:
     whole = int(near.whole.sum())
     assert len(_spread(near, 3, 1000)) == min(whole, 1000)
     assert len(_spread(near, 128, 1000)) == 60_000 // 128
+
+
+def _settled(edges: list[tuple[int, int]], difference: list[float], error: list[float], bodies: int) -> Latency:
+    return _settle(_Delays(np.array(edges), np.array(difference), np.array(error)), bodies)
+
+
+def test_the_largest_group_that_agrees_is_not_late_and_the_edges_of_a_late_one_are_weighed() -> None:
+    # A chain of six; the third is 10 ms late, and its two edges tell that apart by 10 us, the second twice as surely.
+    edges = [(1, 0), (2, 1), (3, 2), (4, 3), (5, 4)]
+    found = _settled(edges, [1e-6, 0.01, -0.01001, 0.0, 0.0], [1e-4, 2e-4, 1e-4, 1e-4, 1e-4], 6)
+    assert found.late.tolist() == [False, False, True, False, False, False]
+    np.testing.assert_allclose(found.delay, [0, 0, (0.01 + 4 * 0.01001) / 5, 0, 0, 0], atol=1e-12)
+    # Its error is that of the surer of the two edges: the other bodies agree.
+    assert found.error[2] == pytest.approx(1e-4)
+    assert found.error[0] == pytest.approx(0, abs=1e-12)
+
+
+def test_of_groups_as_large_as_each_other_the_one_in_the_middle_is_not_late() -> None:
+    found = _settled([(1, 0), (2, 1)], [0.004, 0.010], [1e-4, 1e-4], 3)
+    np.testing.assert_allclose(found.delay, [-0.004, 0.0, 0.010], atol=1e-12)
+    assert found.late.tolist() == [True, False, True]
+
+
+def test_an_edge_that_could_hide_the_delay_links_nothing() -> None:
+    # Bodies 0 and 1 hang together by an edge of 20 ms of error: 1 to 3 are a figure of their own.
+    found = _settled([(1, 0), (2, 1), (3, 2)], [0.0, 0.008, 0.0], [0.02, 1e-4, 1e-4], 4)
+    assert found.delay[0] == 0
+    assert abs(found.delay[2] - found.delay[1]) == pytest.approx(0.008, abs=1e-6)
+
+
+def test_the_error_of_a_delay_is_what_noise_leaves_of_it_whatever_the_centre_takes(rng: np.random.Generator) -> None:
+    n, sd, trials = 400, 0.003, 300
+    Z = np.zeros((1, n, 3, 7))
+    Z[..., :3] = np.eye(3)
+    Z[0, :, 0, 3] = np.sin(np.arange(n) / 7)
+    Z[0, :, :, 6] = rng.standard_normal((n, 3)) + 2.0
+    X = Z.reshape(3 * n, 7)
+    gram, back = (X.T @ X)[None], np.linalg.pinv(X)
+    delays, errors = [], []
+    for _ in range(trials):
+        y = sd * rng.standard_normal(3 * n)
+        u = back @ y
+        rest = (y - X @ u).reshape(1, n, 3)
+        errors.append(_errors(Z, rest, np.ones((1, n)), gram, np.array([sd**2]))[0])
+        delays.append(u[6])
+    # What eight stretches disagree by is asked too, and the larger counts.
+    assert 1.0 < np.mean(errors) / np.std(delays) < 1.25
+
+
+def test_stretches_that_disagree_widen_the_error(rng: np.random.Generator) -> None:
+    n = 800
+    Z = np.zeros((1, n, 3, 7))
+    Z[..., 6] = rng.choice([-1.0, 1.0], (n, 3))
+    gram = (Z.reshape(-1, 7).T @ Z.reshape(-1, 7))[None]
+    stretch = np.repeat(0.01 * np.array([1, -1, 1, -1, 1, -1, 1, -1]), n // 8)
+    rest = Z[..., 6] * stretch[None, :, None]
+    error = _errors(Z, rest, np.ones((1, n)), gram, np.array([np.square(rest).sum() / (3 * n - 7)]))[0]
+    # Eight values of 0.01 s and their mean: 0.01 / sqrt(7).
+    assert error == pytest.approx(0.01 / np.sqrt(7), rel=0.03)
