@@ -44,14 +44,16 @@ class Solved(NamedTuple):
 class Estimator:
     """How a plan finds a tree and its joints.
 
-    score  how unknown edges are chosen, unless that is asked for
-    solve  joints of given edges (J, 2)
-    lag    [s] over which differences are taken before the joints are solved; 0: from the poses themselves
+    score    how unknown edges are chosen, unless that is asked for
+    solve    joints of given edges (J, 2)
+    lag      [s] over which differences are taken before the joints are solved; 0: from the poses themselves
+    doubled  whether two sensors on one segment count as two mountings of it
     """
 
     score: TreeScore
     solve: Callable[[Take, Structure, Ints], Solved]
     lag: float = 0.0
+    doubled: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +180,7 @@ def _by_frames(rows: RowTake, solution: Solution, noise: Noise) -> Solution:
 
 
 PLAIN = Estimator("residual", solve_plain)
-ROBUST = Estimator("likelihood", solve_robust)
+ROBUST = Estimator("likelihood", solve_robust, doubled=True)
 DRIFT = Estimator("likelihood", partial(solve_robust, finish=solve_differences), DRIFT_LAG_S)
 
 

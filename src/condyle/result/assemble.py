@@ -131,7 +131,7 @@ def assemble_figure(
         findings=sort_findings([*take.findings, *findings]),
         **_provenance(take, options, structure),
     )
-    if options.method == "default":
+    if estimator.doubled:
         skeleton = _share_doubled(skeleton, take, intervals=options.intervals)
     field = _find_field(options, changes)
     if field is not None:
