@@ -144,6 +144,7 @@ def test_an_interrupt_from_outside_leaves_nothing_half_written(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (["ftt"], "condyle: error: no verb 'ftt'; did you mean 'fit'?"),
         (["fitt"], "condyle: error: no verb 'fitt'; did you mean 'fit'?"),
         (["info", "a.npz", "--strct"], "condyle info: error: no option '--strct'; did you mean '--strict'?"),
         (["info", "a.npz", "--handed", "lef"], "condyle info: error: --handed: no choice 'lef'; did you mean 'left'?"),

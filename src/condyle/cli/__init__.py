@@ -20,7 +20,7 @@ from ..maths.threads import THREAD_VARIABLES
 from .interrupts import raise_signals
 from .steps import show_steps
 from .streams import end_output, replace_closed, spell_out_symbols
-from .terminal import DONE, DONE_WITH_WARNINGS, escape_text, print_error, print_json
+from .terminal import DONE, DONE_WITH_WARNINGS, escape_text, print_error, print_json, wrap_error
 
 VERBS = {
     "fit": "joints, tree and limb lengths from one or more recordings",
@@ -65,7 +65,7 @@ class _Parser(argparse.ArgumentParser):
             what, given, choices = wrong.groups()
             near = suggest(given, re.split(r", ", choices.replace("'", "")), TYPO_ALIKE)
             message = f"no verb '{given}'; {near}" if what == "VERB" else f"{what}: no choice '{given}'; {near}"
-        self.exit(2, f"{self.prog}: error: {escape_text(message)} ({self.prog} --help)\n")
+        self.exit(2, wrap_error(f"{self.prog}: error: {escape_text(message)} ({self.prog} --help)") + "\n")
 
 
 class Verb(Protocol):
