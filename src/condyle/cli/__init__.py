@@ -104,6 +104,8 @@ def _run(words: list[str]) -> int:
         args, unknown = parser.parse_known_args(_attach_axes(words))
         if unknown:
             own.error(_describe_unknown(unknown[0], own))
+        if "-" in (getattr(args, name, None) for name in ("out", "propose")):
+            own.error("nothing is written to the standard output; name a file or folder in place of '-'")
     except SystemExit as error:
         sys.stdout.flush()
         return error.code if isinstance(error.code, int) else 2
