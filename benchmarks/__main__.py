@@ -10,6 +10,7 @@ NAMES = (
     "trees",
     "cmu",
     "hinges",
+    "angles",
     "machines",
     "worlds",
     "speed",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, SupportsFloat
 
-TYPO_ALIKE = 0.7  # of 1: how alike a word and a name must be for the one to be a slip of the other
+TYPO_ALIKE = 0.65  # of 1: how alike a word and the name that it is a slip of must be; ftt and fit are 0.67
 
 
 class CondyleError(Exception):

@@ -144,6 +144,9 @@ def test_an_interrupt_from_outside_leaves_nothing_half_written(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (["ftt"], "condyle: error: no verb 'ftt'; did you mean 'fit'?"),
+        (["fit", "a.npz", "-o", "-"], "condyle fit: error: nothing is written to the standard output; name"),
+        (["info", "a.npz", "--propose", "-"], "condyle info: error: nothing is written to the standard output; name"),
         (["fitt"], "condyle: error: no verb 'fitt'; did you mean 'fit'?"),
         (["info", "a.npz", "--strct"], "condyle info: error: no option '--strct'; did you mean '--strict'?"),
         (["info", "a.npz", "--handed", "lef"], "condyle info: error: --handed: no choice 'lef'; did you mean 'left'?"),

@@ -17,6 +17,7 @@ from condyle.cli.terminal import (
     print_line,
     print_table,
     to_plain,
+    wrap_error,
 )
 from condyle.findings import Finding
 
@@ -76,6 +77,27 @@ def test_a_table_in_a_narrow_terminal_folds_and_loses_no_letter(monkeypatch: pyt
     assert "123456789012" in text
     assert "body" in text  # what names the rows: of several tables below each other it tells which one this is
     assert max(len(line) for line in re.sub(r"\x1b\[[\d;]*m", "", text).splitlines()) <= 40
+
+
+def test_a_table_that_just_fits_the_terminal_is_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = as_terminal(monkeypatch)
+    print_table(["joint", "mm"], [("a" * 30, "12345678")])
+    head, rule, row = re.sub(r"\x1b\[[\d;]*m", "", terminal.getvalue()).splitlines()
+    assert head == "joint" + 25 * " " + "        mm"
+    assert set(rule) == {"─"}
+    assert row == "a" * 30 + "  12345678"
+
+
+def test_an_error_in_a_terminal_is_wrapped_at_words_and_stays_one_line_in_a_pipe(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    text = "condyle: error: recordings/take-of-monday-morning-with-a-long-name.npz: no such file; did you mean another?"
+    assert wrap_error(text) == text
+    as_terminal(monkeypatch)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    lines = wrap_error(text).splitlines()
+    assert " ".join(lines) == text
+    assert [line for line in lines if len(line) > 39] == ["recordings/take-of-monday-morning-with-a-long-name.npz:"]
 
 
 def test_markup_and_escapes_in_names_do_not_act_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -435,6 +435,15 @@ def test_b38_another_kind_of_file_is_named_by_its_content(tmp_path: Path, what: 
     assert condyle("fit", str(path), "--json").error["code"] == "unknown-format"
 
 
+def test_b38_a_scene_of_gltf_as_json_is_told_the_form_that_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "walk.gltf"
+    path.write_text('{\n  "asset": {"version": "2.0"},\n  "scenes": [{"nodes": [0]}], "nodes": [{"name": "hip"}]\n}')
+    assert condyle("info", str(path)).err == (
+        f"condyle: error: {path}: this seems to be a glTF scene as JSON (.gltf), which is not read; save it as one binary "
+        "file (.glb), which is\n"
+    )
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no such permissions there")
 def test_b38_what_is_no_file_is_told(tmp_path: Path) -> None:
     missing = condyle("fit", str(tmp_path / "none.csv"))

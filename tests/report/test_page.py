@@ -265,9 +265,18 @@ def test_limbs_are_a_map_whose_colours_tell_their_intervals(browser, pages) -> N
 def test_the_table_of_lengths_is_whole_on_a_telephone(browser, pages) -> None:
     with opened(browser, pages("demo").as_uri(), 390, 844) as seen:
         over = seen.page.evaluate(
-            "() => { const box = document.querySelector('#lengths .scroll'); return box.scrollWidth - box.clientWidth }"
+            "() => { const box = document.querySelector('#lengths .scroll');"
+            " return Math.max(box.scrollWidth - box.clientWidth, box.scrollHeight - box.clientHeight) }"
         )
         assert over <= 0
+        lines = seen.page.evaluate(
+            """() => { const cut = []; for (const name of document.querySelectorAll('#lengths tbody bdi')) {
+                for (const part of name.childNodes) if (part.nodeType === 3) {
+                    const range = document.createRange(); range.selectNodeContents(part);
+                    if (range.getClientRects().length > 1) cut.push(name.textContent);
+                } } return cut }"""
+        )
+        assert lines == []  # names are broken behind their underscores
 
 
 def test_printing_waits_until_all_of_the_motion_is_there(browser, pages) -> None:

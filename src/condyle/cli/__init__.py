@@ -20,7 +20,7 @@ from ..maths.threads import THREAD_VARIABLES
 from .interrupts import raise_signals
 from .steps import show_steps
 from .streams import end_output, replace_closed, spell_out_symbols
-from .terminal import DONE, DONE_WITH_WARNINGS, escape_text, print_error, print_json
+from .terminal import DONE, DONE_WITH_WARNINGS, escape_text, print_error, print_json, wrap_error
 
 VERBS = {
     "fit": "joints, tree and limb lengths from one or more recordings",
@@ -65,7 +65,7 @@ class _Parser(argparse.ArgumentParser):
             what, given, choices = wrong.groups()
             near = suggest(given, re.split(r", ", choices.replace("'", "")), TYPO_ALIKE)
             message = f"no verb '{given}'; {near}" if what == "VERB" else f"{what}: no choice '{given}'; {near}"
-        self.exit(2, f"{self.prog}: error: {escape_text(message)} ({self.prog} --help)\n")
+        self.exit(2, wrap_error(f"{self.prog}: error: {escape_text(message)} ({self.prog} --help)") + "\n")
 
 
 class Verb(Protocol):
@@ -104,6 +104,8 @@ def _run(words: list[str]) -> int:
         args, unknown = parser.parse_known_args(_attach_axes(words))
         if unknown:
             own.error(_describe_unknown(unknown[0], own))
+        if "-" in (getattr(args, name, None) for name in ("out", "propose")):
+            own.error("nothing is written to the standard output; name a file or folder in place of '-'")
     except SystemExit as error:
         sys.stdout.flush()
         return error.code if isinstance(error.code, int) else 2

@@ -39,5 +39,5 @@ def run(args: argparse.Namespace) -> int:
             print_line()
             print_line(title, style="bold")
             for row in rows:
-                print_line(f"{row.verdict:14} {row.text}")
+                print_line(f"{row.verdict}: {row.text}")
     return DONE if found.verdict == "enough" and not fit.in_question else DONE_WITH_WARNINGS

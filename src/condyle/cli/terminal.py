@@ -73,7 +73,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, lef
     cells = [["" if cell is None else escape_text(cell) for cell in row] for row in rows]
     head = [escape_text(column) for column in columns]
     widths = [max(map(_width, column)) for column in zip(head, *cells, strict=True)]
-    if sys.stdout.isatty() and sum(widths) + 3 * len(widths) > shutil.get_terminal_size().columns:
+    if sys.stdout.isatty() and sum(widths) + 2 * (len(widths) - 1) > shutil.get_terminal_size().columns:
         _print_entries(head, cells, left)
         return
     if sys.stdout.isatty():
@@ -81,7 +81,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, lef
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
         for k, column in enumerate(head):
             table.add_column(Text(column), justify="left" if k < left else "right", overflow="fold")
         for row in cells:
@@ -109,7 +109,7 @@ def _print_entries(head: Sequence[str], cells: Sequence[Sequence[str]], left: in
     for row in cells:
         console.print(Text(" - ".join(filter(None, row[:left])), style="bold"))
         numbers = [f"{name} {cell}".strip() for name, cell in zip(head[left:], row[left:], strict=True) if cell]
-        console.print(Padding(Text(", ".join(numbers)), (0, 0, 0, 2)))
+        console.print(Padding(Text(", ".join(numbers)), (0, 0, 0, 2), expand=False))
 
 
 def print_findings(findings: Iterable[Finding]) -> None:
@@ -151,15 +151,25 @@ def show_progress(what: str, *, quiet: bool = False) -> Iterator[Callable[[str, 
 
 
 def print_error(error: Exception) -> None:
-    """One line on standard error."""
+    """One line on standard error, in a terminal wrapped at words."""
     hush()
-    print(f"condyle: error: {escape_text(error)}", file=sys.stderr)
+    print(wrap_error(f"condyle: error: {escape_text(error)}"), file=sys.stderr)
 
 
 def print_note(text: str) -> None:
-    """One line on standard error about what is going on."""
+    """One line on standard error about what is going on, in a terminal wrapped at words."""
     hush()
-    print(f"condyle: {escape_text(text)}", file=sys.stderr, flush=True)
+    print(wrap_error(f"condyle: {escape_text(text)}"), file=sys.stderr, flush=True)
+
+
+def wrap_error(text: str) -> str:
+    """A line for standard error: in a terminal wrapped at spaces, else as it is."""
+    if not sys.stderr.isatty():
+        return text
+    from textwrap import fill
+
+    width = shutil.get_terminal_size().columns - 1
+    return fill(text, max(width, 1), break_long_words=False, break_on_hyphens=False)
 
 
 def print_json(facts: Any) -> None:

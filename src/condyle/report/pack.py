@@ -1,10 +1,29 @@
 """Motion as small whole numbers: what a page of a few megabytes can carry, at a stated precision.
 
-A piece holds some frames and unpacks by itself. It is a raw deflate stream of ten groups of channels, one after the
-other; docs/report.md has the format for readers in other languages. A channel is one whole number a frame. Within a
-group the differences of the order that costs least are taken over time, signs are folded in (0, -1, 1, -2, ... become
-0, 1, 2, 3, ...), and the bytes are sorted into planes, all lowest ones first, so that deflate finds what is alike.
-Measured poses are written against the played ones as the page will unpack them, so that errors do not add up.
+A piece holds some frames (1024, but for the last) and unpacks by itself: base64, then raw deflate (RFC 1951), then ten
+groups of channels, one after the other. A channel is one whole number a frame. For m bodies, k bodies in `free`, and J
+joints and loops together:
+
+    time     1    times `time_step` [s], since the recording's entry in `starts`
+    seen     m    1 where the measured pose is there
+    known    m    1 where the played pose is there
+    largest  m    which component of the played quaternion w, x, y, z is largest; it is positive
+    rest     3 m  the other three, in that order, times half of `orientation_step`
+    place    3 k  played place of the bodies in `free`, times `position_step` [m], from `origin`
+    shift    3 m  measured minus played place, times `position_step` [m], along the axes of the world
+    turn     3 m  rotation vector from played to measured axes, in the played ones, times `orientation_step` [rad]
+    gap      J    0 where not known, else 1 + the length of the gap over the joint's `gap_step` [m]
+    weight   J    how much the gap counted, times 15; a loop counts while it holds, and has a gap a second around
+
+A group of c channels over n frames is one byte, the order 0, 1 or 2, and four planes of c times n bytes: the lowest
+byte of every number, channel after channel, then the next, up to the highest, so that deflate finds what is alike. The
+number u of four bytes stands for u / 2 where it is even and -(u + 1) / 2 where it is odd. Then running sums over time
+are taken within each channel, as often as the order says, in 32 bits that wrap around.
+
+The largest component is the root of one minus the squares of the others. Bodies that are not in `free` have their
+played place from their joint, parents first: p_child = p_parent + R_parent p_parent_joint - R_child p_child_joint.
+Where the played pose is not known, shift and turn are relative to the axes of the world at `origin`. Measured poses are
+written against the played ones as the page will unpack them, so that errors do not add up.
 """
 
 from __future__ import annotations

@@ -276,7 +276,7 @@ class Piece(_Value, frozen=True):
 
 
 class PageMotion(_Value, frozen=True):
-    """The measured and the played motion, packed. docs/report.md states the format and its precision.
+    """The measured and the played motion, packed. pack.py states the form, docs/report.md its precision.
 
     frames           shown frames; every `every`-th frame of the take
     rate             [Hz] of shown frames, median; 0 where there are fewer than two

@@ -19,7 +19,8 @@ const AXES = [
 ] as const;
 
 function name(text: string): HTMLElement {
-  return el("bdi", { class: "name", text, title: text });
+  const parts = text.split(/(?<=_)/).flatMap((part, k) => (k === 0 ? [part] : [el("wbr"), part]));
+  return el("bdi", { class: "name", title: text }, ...parts);
 }
 
 interface LinkRow {

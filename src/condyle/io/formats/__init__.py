@@ -176,13 +176,12 @@ def _describe_unknown(file: Path, head: bytes) -> CondyleError:
 
     if len(head) < HEAD_BYTES and is_bare_header(head):
         return CondyleError("names of columns or comments, but not a single row of numbers", code="no-data", path=file)
-    if is_table(head):
+    what, _, way = describe_content(head).partition("; ")
+    if not way and is_table(head):
         way = f"`condyle info {shlex.quote(str(file))}` proposes a column map for it, to be given with --columns"
-    else:
+    elif not way:
         way = f"condyle reads {', '.join(name for name in _MODULES if name != 'columns')}"
-    return CondyleError(
-        f"this seems to be {describe_content(head)}, which is not read; {way}", code="unknown-format", path=file
-    )
+    return CondyleError(f"this seems to be {what}, which is not read; {way}", code="unknown-format", path=file)
 
 
 def formats() -> tuple[Format, ...]:

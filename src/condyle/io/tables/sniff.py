@@ -7,6 +7,7 @@ import re
 from .table import find_table
 from .text import read_head_lines, to_utf8
 
+_GLTF_PARTS = ("scenes", "nodes", "accessors", "buffers", "meshes", "animations")
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"PK\x05\x06", "an empty ZIP archive"),
     (b"PK", "a ZIP archive (XLSX and other documents are ZIP archives too) without NumPy arrays"),
@@ -81,8 +82,8 @@ def _describe_text(text: str) -> str:
         return "an HTML page (a download that went wrong?)"
     if start.startswith("<"):
         return "an XML file"
-    if start.startswith("{") and '"asset"' in start and '"buffers"' in start:
-        return "a glTF scene as JSON (.gltf); save it as one binary file (.glb), which is read"
+    if start.startswith("{") and '"asset"' in start and any(f'"{part}"' in start for part in _GLTF_PARTS):
+        return "a glTF scene as JSON (.gltf); save it as one binary file (.glb), which is"
     if start.startswith("hierarchy"):
         return "a BVH file"
     if re.match(r"\[[\w.\"' -]+\]\s*(#.*)?\n", start) or re.match(r"[\w-]+ *= *[\"'\[{\d]", start):
