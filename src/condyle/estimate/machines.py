@@ -6,14 +6,16 @@ so that a joint of a person is none of them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly
+from ..maths.graph import sides
 from ..maths.robust import median
-from ..maths.spool import over_frames
+from ..maths.spool import copy_array, over_frames, seal
 from ..model.take import Take
 from ..pairs.fits import PairFits
 from ..pairs.noise import Noise
@@ -188,6 +190,22 @@ def find_thread(
     for run, one in zip(runs, turned, strict=True):
         made[run] = slope * (one - one.mean()) + found[run, 1].mean()
     return Thread(2 * np.pi * slope, float(np.sqrt(after)), made)
+
+
+def take_out_threads(take: Take, pairs: Ints, thread: Floats) -> Take:
+    """The take with all that hangs on a screw moved back along its thread, so that the screw is a plain hinge.
+
+    pairs   (J, 2) child, parent of a tree's joints
+    thread  (n, J, 3) [m] in the world, by which each joint's child goes along; of a screw zero where that is not known,
+            and its child is hidden there, and zero throughout for other joints
+    """
+    p, hidden = copy_array(take.p_world_body), np.zeros(take.seen.shape, dtype=np.bool_)
+    side = sides(take.bodies, pairs)
+    for a in np.flatnonzero(thread.any(axis=(0, 2))).tolist():
+        below = np.flatnonzero(side[a] == side[a, pairs[a, 0]])
+        p[:, below] -= thread[:, a, None]
+        hidden[:, pairs[a, 0]] |= ~thread[:, a].any(axis=1)
+    return replace(take, p_world_body=seal(p)).mask(hidden)
 
 
 class Slide(NamedTuple):
