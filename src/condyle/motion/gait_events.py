@@ -33,13 +33,13 @@ STILL_MAX_SPEED_M_S = 0.05  # m/s of a foot's slowest point, or
 STILL_MAX_SHARE = 0.02  # of the foot's high speed, up to which it may be held where it is, be that the floor or not
 STAND_MAX_TRAVEL_M = 2 * FOOT_REACH_M  # m of its sensor: feet roll over their length; 71 events of 9 walks stay
 # Of a standing foot's slowest point, as a rule: 0.029 m/s at most in 151 stands of 32 recorded takes, 0.035 to 0.062 in
-# three of feet that are held in the air. The share is of the foot's high speed, where that is more.
+# three of feet that are held in the air.
 REST_MAX_SPEED_M_S = 0.03  # m/s
-REST_MAX_SHARE = 0.01
+REST_MAX_SHARE = 0.01  # of the foot's high speed, where that is more
 # Of all of a foot in the quietest moment of a stand: 0.101 m/s or 3.2 % of its high speed at most in these stands but
 # one that the recording cuts, 0.12 m/s and 5 % at least in 19 of 20 stretches in the air of simulated exercise.
 LYING_MAX_SPEED_M_S = 0.11  # m/s
-LYING_MAX_SHARE = 0.035
+LYING_MAX_SHARE = 0.035  # of the foot's high speed, where that is more
 REST_MAX_WINDOW_S = 0.3  # s, and no more, over which noise is averaged when a foot is asked whether it rests
 STRIDE_MAX_S = 2.5  # s from a strike to the next of the same foot; longer, the person stood or a strike was not seen
 STAND_MIN_S = 0.2  # s, and

@@ -220,19 +220,20 @@ def _locate(
 ) -> tuple[list[Joint], Uncertainty | None, Floats, Solution, list[Finding]]:
     """The joints, how sure they are, their gaps (n, J, 3) [m], the solution that they came from, and findings."""
     structure = estimate.structure
-    sure = estimate_uncertainty(estimate, estimator, options, changes)
-    located = locate_joints(estimate.take, structure, _solved(estimate), sure, support, options.kinds)
+
+    def locate(own: Estimate) -> Located:
+        sure = estimate_uncertainty(own, estimator, options, changes)
+        solved = Solved(own.solution, own.fits, own.sums)
+        return locate_joints(own.take, structure, solved, sure, support, options.kinds)
+
+    located = locate(estimate)
     if any(joint.kind == "screw" for joint in located.joints):
         plain = _take_out_threads(estimate, estimator, located)
-        sure = estimate_uncertainty(plain, estimator, options, changes)
-        again = locate_joints(plain.take, structure, _solved(plain), sure, support, options.kinds)
-        if [one.kind for one in again.joints] == [
-            "hinge" if one.kind == "screw" else one.kind for one in located.joints
-        ]:
-            joints = [
-                replace(one, kind=was.kind, pitch=was.pitch)
-                for one, was in zip(again.joints, located.joints, strict=True)
-            ]
+        again = locate(plain)
+        kinds = ["hinge" if joint.kind == "screw" else joint.kind for joint in located.joints]
+        if [joint.kind for joint in again.joints] == kinds:
+            both = zip(again.joints, located.joints, strict=True)
+            joints = [replace(joint, kind=screw.kind, pitch=screw.pitch) for joint, screw in both]
             estimate, located = plain, again._replace(joints=joints)
     joints, solution, sure, motion, gap = located
     given = {frozenset(pair) for pair in options.tree}
@@ -246,10 +247,6 @@ def _locate(
         joints = [replace(joint, residual=float(size)) for joint, size in zip(mirrored.joints, sizes, strict=True)]
     findings += describe_joints(estimate.take, joints, solution, structure, motion, sure)
     return joints, sure, gap, estimate.solution, findings
-
-
-def _solved(estimate: Estimate) -> Solved:
-    return Solved(estimate.solution, estimate.fits, estimate.sums)
 
 
 def _take_out_threads(estimate: Estimate, estimator: Estimator, located: Located) -> Estimate:
