@@ -13,6 +13,8 @@ from tests.make import recordings
 
 MOVED_MIN_RAD = np.radians(5)  # rms turn of a joint that can be known from the motion
 HELD_MIN_SHARE = 5 / 6
+AGREE_MIN_SHARE = 0.93
+CHI2_95_PLANE = 5.99
 TOO_WIDE = 0.1  # mean squared distance in standard errors: below it intervals would say nothing
 
 pytestmark = pytest.mark.skipif(not recordings.DATA.is_dir(), reason=recordings.ABSENT)
@@ -39,7 +41,7 @@ def halves(joint: Joint) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 
 
 def test_the_axis_of_one_motion_is_where_the_others_have_it() -> None:
-    held, squares = [], []
+    held, squares, agree = [], [], []
     for folder in ("arm/exp01", "gait/exp06"):
         fits = fit_motions(folder)
         for a, b, kind in recordings.truth(f"diodem/{folder}")["joints"]:
@@ -56,8 +58,14 @@ def test_the_axis_of_one_motion_is_where_the_others_have_it() -> None:
                     others /= np.linalg.norm(others)
                     across = np.linalg.svd(axes[k][None])[2][1:]
                     off = across @ (others - axes[k])
-                    squares.append(off @ np.linalg.solve(across @ found[k][1] @ across.T, off))
+                    own, *theirs = (
+                        across @ found[i][1] @ across.T for i in [k, *(i for i in range(len(found)) if i != k)]
+                    )
+                    squares.append(off @ np.linalg.solve(own, off))
+                    both = own + np.sum(theirs, axis=0) / len(theirs) ** 2
+                    agree.append(off @ np.linalg.solve(both, off) <= CHI2_95_PLANE)
                     held.append(np.linalg.norm(off) <= (joint.axis_95 or 0.0))
     assert len(held) == 46
     assert np.mean(held) >= HELD_MIN_SHARE
+    assert np.mean(agree) >= AGREE_MIN_SHARE  # of two motions the other one may be the less known
     assert np.mean(squares) > TOO_WIDE

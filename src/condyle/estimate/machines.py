@@ -6,17 +6,20 @@ so that a joint of a person is none of them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly
+from ..maths.graph import sides
 from ..maths.robust import median
-from ..maths.spool import over_frames
+from ..maths.spool import copy_array, over_frames, seal
 from ..model.take import Take
 from ..pairs.fits import PairFits
 from ..pairs.noise import Noise
+from .intervals import long_run
 from .kinds import INDEPENDENT_SAMPLES_HZ
 
 MACHINE_ROWS = 2000  # frames that tell a kind, spread over the take
@@ -30,6 +33,7 @@ UNIVERSAL_HOPELESS_SHARE = 0.01  # by which a round must lower it there: in all 
 SCREW_MIN_SHARE = 0.9  # of a hinge's square gap beyond the noise that a thread must explain,
 SCREW_NOISE_SHARE = 1.2  # where the noise counts as so much of its square: it is known to some per cent
 SCREW_MIN_T = 8.0  # slope of the thread over its standard error; hinges of built linkages have 3 at most
+SCREW_CLEAR_RATIO = 0.5  # rms travel over the noise along the axis, from which on white noise counts frame by frame
 SCREW_NOISE_RATIO = 4.0  # gap that is left over what noise explains, at most
 SCREW_MIN_TURN_RAD = np.radians(20.0)  # whole turn, from which on a thread is told from an axis that is a little off
 THREAD_GAP_MAX_FRAMES = 10  # not seen, over which a screw is taken to turn on by less than half a turn
@@ -176,9 +180,14 @@ def find_thread(
     along = np.concatenate([found[run, 1] - found[run, 1].mean() for run in runs])
     across = float(found[np.concatenate(runs), 2].mean())
     slope = float(angle @ along) / max(float(angle @ angle), 1e-300)
-    before, after = (across + float(np.square(part).mean()) for part in (along, along - slope * angle))
+    rest = along - slope * angle
+    before, after = (across + float(np.square(part).mean()) for part in (along, rest))
     seconds = take.seconds * len(along) / max(take.frames, 1) if take.timed else np.inf
     samples = min(float(len(along)), max(INDEPENDENT_SAMPLES_HZ * seconds, 1.0))
+    clear = before - after > SCREW_CLEAR_RATIO**2 * (after - across)
+    if clear and after < SCREW_NOISE_SHARE * explained**2:  # nothing but noise, which tells how long it lasts
+        number = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
+        samples = max(samples, len(along) / long_run(rest[:, None], seconds / len(along), number))
     told = (before - after) * samples > SCREW_MIN_T**2 * (after - across)
     told &= before - after > SCREW_MIN_SHARE * (before - SCREW_NOISE_SHARE * explained**2)
     quiet = np.sqrt(after) < max(SCREW_NOISE_RATIO * explained, 1e-3 * np.sqrt(before))
@@ -188,6 +197,22 @@ def find_thread(
     for run, one in zip(runs, turned, strict=True):
         made[run] = slope * (one - one.mean()) + found[run, 1].mean()
     return Thread(2 * np.pi * slope, float(np.sqrt(after)), made)
+
+
+def take_out_threads(take: Take, pairs: Ints, thread: Floats) -> Take:
+    """The take with all that hangs on a screw moved back along its thread, so that the screw is a plain hinge.
+
+    pairs   (J, 2) child, parent of a tree's joints
+    thread  (n, J, 3) [m] in the world, by which each joint's child goes along; of a screw zero where that is not known,
+            and its child is hidden there, and zero throughout for other joints
+    """
+    p, hidden = copy_array(take.p_world_body), np.zeros(take.seen.shape, dtype=np.bool_)
+    side = sides(take.bodies, pairs)
+    for a in np.flatnonzero(thread.any(axis=(0, 2))).tolist():
+        below = np.flatnonzero(side[a] == side[a, pairs[a, 0]])
+        p[:, below] -= thread[:, a, None]
+        hidden[:, pairs[a, 0]] |= ~thread[:, a].any(axis=1)
+    return replace(take, p_world_body=seal(p)).mask(hidden)
 
 
 class Slide(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,9 +29,17 @@ RATE_HALF_WINDOW_S = 0.02  # s before and after a frame from which its velocitie
 STANDING_MAX_SHARE = 0.1  # of the foot's high speed that its slowest point may have when it stands
 HIGH_SPEED_PERCENT = 98  # percentile of a foot's speed that stands for its swing
 SWING_MIN_SPEED_M_S = 0.5  # m/s below which a foot makes no steps
-STILL_MAX_SPEED_M_S = 0.05  # m/s of a standing foot's slowest point: 0.006 to 0.032 in 59 stands of 14 recorded takes
+STILL_MAX_SPEED_M_S = 0.05  # m/s of a foot's slowest point, or
+STILL_MAX_SHARE = 0.02  # of the foot's high speed, up to which it may be held where it is, be that the floor or not
 STAND_MAX_TRAVEL_M = 2 * FOOT_REACH_M  # m of its sensor: feet roll over their length; 71 events of 9 walks stay
-REST_MAX_SHARE = 0.02  # of the foot's high speed that its slowest point may have as a rule when it stands
+# Of a standing foot's slowest point, as a rule: 0.029 m/s at most in 151 stands of 32 recorded takes, 0.035 to 0.062 in
+# three of feet that are held in the air.
+REST_MAX_SPEED_M_S = 0.03  # m/s
+REST_MAX_SHARE = 0.01  # of the foot's high speed, where that is more
+# Of all of a foot in the quietest moment of a stand: 0.101 m/s or 3.2 % of its high speed at most in these stands but
+# one that the recording cuts, 0.12 m/s and 5 % at least in 19 of 20 stretches in the air of simulated exercise.
+LYING_MAX_SPEED_M_S = 0.11  # m/s
+LYING_MAX_SHARE = 0.035  # of the foot's high speed, where that is more
 REST_MAX_WINDOW_S = 0.3  # s, and no more, over which noise is averaged when a foot is asked whether it rests
 STRIDE_MAX_S = 2.5  # s from a strike to the next of the same foot; longer, the person stood or a strike was not seen
 STAND_MIN_S = 0.2  # s, and
@@ -80,12 +89,12 @@ def _find_events(take: Take, side: str, names: Sequence[str]) -> list[GaitEvent]
     """Events of one foot; where a stretch begins or ends with the recording, or with a gap, there is none."""
     events = []
     for part in segment_slices(take.segment):
-        slowest, high = _measure_foot(take, names, part)
+        slowest, _, high = _measure_foot(take, names, part)
         if high < SWING_MIN_SPEED_M_S:
             continue
         time, known = take.time[part], np.isfinite(slowest)
         still = np.where(known, slowest, np.inf) < STANDING_MAX_SHARE * high
-        for first, stop in _keep_at_rest(take, names, part, high, _find_stands(still, time)):
+        for first, stop in _keep_at_rest(take, names, part, high, _find_stands(still, time), lying=True):
             if first > 0 and known[first - 1]:
                 events.append(GaitEvent(float(time[first]), int(take.segment[part.start]), side, "strike", names[0]))
             if stop < len(time) and known[stop]:
@@ -99,31 +108,37 @@ def find_standing(take: Take, names: Sequence[str]) -> list[tuple[int, int]]:
     """
     found = []
     for part in segment_slices(take.segment):
-        slowest, high = _measure_foot(take, names, part)
+        slowest, _, high = _measure_foot(take, names, part)
         there = np.flatnonzero(np.isfinite(slowest))
         if not len(there):
             continue
         slowest[: there[0]], slowest[there[-1] + 1 :] = slowest[there[0]], slowest[there[-1]]
         limit = max(STANDING_MAX_SHARE * high, STILL_MAX_SPEED_M_S)
         still = np.where(np.isfinite(slowest), slowest, np.inf) < limit
-        stands = _keep_at_rest(take, names, part, high, _find_stands(still, take.time[part]))
+        stands = _keep_at_rest(take, names, part, high, _find_stands(still, take.time[part]), lying=False)
         found += [(part.start + first, part.start + stop) for first, stop in stands]
     return found
 
 
 def _keep_at_rest(
-    take: Take, names: Sequence[str], part: slice, high: float, stands: Sequence[tuple[int, int]]
+    take: Take, names: Sequence[str], part: slice, high: float, stands: Sequence[tuple[int, int]], *, lying: bool
 ) -> list[tuple[int, int]]:
-    """The stands in which the foot stays where it is: one that turns in the air has a slow point, ever another; and in
-    which that point rests as a rule, on the floor: one that turns about in the air is slow for a moment only.
+    """The stands in which the foot stays where it is: one that turns in the air has a slow point, ever another. That
+    point rests as a rule, on the floor: of a foot that turns about in the air it is slow for a moment only.
+
+    lying  whether it must be the floor: then that point hardly moves, and all of the foot lies still for a moment, as
+           it does not while it goes on turning in the air, or on its toes
     """
     p = take.p_world_body[part][:, take.index(names[0])]
     kept = []
-    slowest = _measure_foot(take, names, part, _choose_rest_window(p))[0]
+    moving = _measure_foot(take, names, part, _choose_rest_window(p))
     for first, stop in stands:
-        own, slow = (values[first:stop] for values in (p, slowest))
-        own, slow = own[np.isfinite(own).all(axis=1)], slow[np.isfinite(slow)]
-        rests = median(slow) < max(STILL_MAX_SPEED_M_S, REST_MAX_SHARE * high)
+        own, slow, fast = (values[first:stop] for values in (p, moving.slowest, moving.fastest))
+        own, slow, fast = own[np.isfinite(own).all(axis=1)], slow[np.isfinite(slow)], fast[np.isfinite(fast)]
+        rests = median(slow) < max(STILL_MAX_SPEED_M_S, STILL_MAX_SHARE * high)
+        if lying:
+            rests &= median(slow) < max(REST_MAX_SPEED_M_S, REST_MAX_SHARE * high)
+            rests &= fast.min(initial=np.inf) < max(LYING_MAX_SPEED_M_S, LYING_MAX_SHARE * high)
         if rests and (not len(own) or np.linalg.norm(np.ptp(own, axis=0)) <= STAND_MAX_TRAVEL_M):
             kept.append((first, stop))
     return kept
@@ -137,14 +152,22 @@ def _choose_rest_window(p: Floats) -> float:
     return float(np.clip(span, 2 * RATE_HALF_WINDOW_S, REST_MAX_WINDOW_S)) / 2
 
 
-def _measure_foot(
-    take: Take, names: Sequence[str], part: slice, window: float = RATE_HALF_WINDOW_S
-) -> tuple[Floats, float]:
-    """(n,) [m/s] of the slowest point within reach of a foot, NaN where not known, and the foot's high speed [m/s]."""
-    speeds = [_measure_speeds(take, take.index(name), part, window) for name in names]
-    fast = np.concatenate([speed[np.isfinite(speed)] for _, speed in speeds])
-    high = float(quantile(fast, HIGH_SPEED_PERCENT / 100)) if len(fast) else 0.0
-    return np.fmin.reduce([slow for slow, _ in speeds]), high
+class _FootSpeed(NamedTuple):
+    """(n,) [m/s] of the slowest and of the fastest point within reach of a foot, NaN where not known, of hindfoot or
+    forefoot, whichever is slower; and the foot's high speed [m/s]."""
+
+    slowest: Floats
+    fastest: Floats
+    high: float
+
+
+def _measure_foot(take: Take, names: Sequence[str], part: slice, window: float = RATE_HALF_WINDOW_S) -> _FootSpeed:
+    """How fast a foot of these bodies moves; `window` [s] as in `_measure_speeds`."""
+    slow, speed, fast = zip(*(_measure_speeds(take, take.index(name), part, window) for name in names), strict=True)
+    known = np.concatenate(speed)
+    known = known[np.isfinite(known)]
+    high = float(quantile(known, HIGH_SPEED_PERCENT / 100)) if len(known) else 0.0
+    return _FootSpeed(np.fmin.reduce(slow), np.fmin.reduce(fast), high)
 
 
 def _find_stands(still: Bools, time: Floats) -> list[tuple[int, int]]:
@@ -158,8 +181,9 @@ def _find_stands(still: Bools, time: Floats) -> list[tuple[int, int]]:
     return [(first, stop) for first, stop in joined if time[stop - 1] - time[first] >= STAND_MIN_S]
 
 
-def _measure_speeds(take: Take, body: int, part: slice, window: float) -> tuple[Floats, Floats]:
-    """(n,) [m/s] of the slowest point within reach of a body's sensor, and of the sensor; NaN at ends and in gaps.
+def _measure_speeds(take: Take, body: int, part: slice, window: float) -> tuple[Floats, Floats, Floats]:
+    """(n,) [m/s] of the slowest point within reach of a body's sensor, of the sensor, and of no point within reach
+    exceeded; NaN at ends and in gaps.
 
     window  [s] before and after a frame from which its velocities are taken
 
@@ -169,9 +193,9 @@ def _measure_speeds(take: Take, body: int, part: slice, window: float) -> tuple[
     time = take.time[part]
     n, step = len(time), float(median(np.diff(time))) if len(time) > 1 else 0.0
     half = max(1, round(window / step)) if step > 0 else 1
-    slow, speed = np.full(n, np.nan), np.full(n, np.nan)
+    slow, speed, fast = (np.full(n, np.nan) for _ in range(3))
     if n <= 2 * half:
-        return slow, speed
+        return slow, speed, fast
     p, R = take.p_world_body[part][:, body], take.R_world_body[part][:, body]
     span = (time[2 * half :] - time[: -2 * half])[:, None]
     v = (p[2 * half :] - p[: -2 * half]) / span
@@ -181,4 +205,5 @@ def _measure_speeds(take: Take, body: int, part: slice, window: float) -> tuple[
     across = np.sqrt(np.maximum((v**2).sum(axis=1) - along**2, 0.0))
     slow[half:-half] = np.hypot(along, np.maximum(across - FOOT_REACH_M * turn, 0.0))
     speed[half:-half] = np.linalg.norm(v, axis=1)
-    return slow, speed
+    fast[half:-half] = speed[half:-half] + FOOT_REACH_M * turn
+    return slow, speed, fast

@@ -12,7 +12,9 @@ import numpy as np
 from ..estimate.describe import describe_joints, describe_own_tree, describe_structure, describe_take
 from ..estimate.fitting import Estimate, Estimator, Solved, find_asked_root, uncertainty_of
 from ..estimate.intervals import Uncertainty
-from ..estimate.locate import gap_residual, locate_joints
+from ..estimate.locate import Located, gap_residual, locate_joints
+from ..estimate.machines import take_out_threads
+from ..estimate.solve import Solution
 from ..estimate.structure import Structure
 from ..estimate.support import EdgeSupport, measure_support
 from ..faults.field import FieldRepair
@@ -99,8 +101,7 @@ def assemble_figure(
     solution = estimate.solution
     gap = np.zeros((take.frames, 0, 3))
     if len(pairs):
-        sure = estimate_uncertainty(estimate, estimator, options, changes)
-        joints, sure, gap, found = _locate(estimate, support, options, sure)
+        joints, sure, gap, solution, found = _locate(estimate, estimator, support, options, changes)
         findings += found
         loops = [*loop_joints(take, structure, options, estimator, named), *slider_joints(take, structure)]
         part_time = [one.joint for one in changes if isinstance(one, PartTimeRepair)]
@@ -229,22 +230,51 @@ def _carry_centres(take: Take, pairs: Ints) -> Floats:
 
 
 def _locate(
-    estimate: Estimate, support: Mapping[int, EdgeSupport], options: FitOptions, sure: Uncertainty | None
-) -> tuple[list[Joint], Uncertainty | None, Floats, list[Finding]]:
-    """The joints, how sure they are, their gaps (n, J, 3) [m], and findings."""
-    take, structure = estimate.take, estimate.structure
-    solved = Solved(estimate.solution, estimate.fits, estimate.sums)
-    joints, solution, sure, motion, gap = locate_joints(take, structure, solved, sure, support, options.kinds)
+    estimate: Estimate,
+    estimator: Estimator,
+    support: Mapping[int, EdgeSupport],
+    options: FitOptions,
+    changes: Sequence[Change],
+) -> tuple[list[Joint], Uncertainty | None, Floats, Solution, list[Finding]]:
+    """The joints, how sure they are, their gaps (n, J, 3) [m], the solution that they came from, and findings."""
+    structure = estimate.structure
+
+    def locate(own: Estimate) -> Located:
+        sure = estimate_uncertainty(own, estimator, options, changes)
+        solved = Solved(own.solution, own.fits, own.sums)
+        return locate_joints(own.take, structure, solved, sure, support, options.kinds)
+
+    located = locate(estimate)
+    if any(joint.kind == "screw" for joint in located.joints):
+        plain = _take_out_threads(estimate, estimator, located)
+        again = locate(plain)
+        kinds = ["hinge" if joint.kind == "screw" else joint.kind for joint in located.joints]
+        if [joint.kind for joint in again.joints] == kinds:
+            both = zip(again.joints, located.joints, strict=True)
+            joints = [replace(joint, kind=screw.kind, pitch=screw.pitch) for joint, screw in both]
+            estimate, located = plain, again._replace(joints=joints)
+    joints, solution, sure, motion, gap = located
     given = {frozenset(pair) for pair in options.tree}
     joints = [replace(one, support=1.0, rivals=()) if {one.child, one.parent} in given else one for one in joints]
     findings: list[Finding] = []
     if options.symmetric is not None:
         mirrored = mirror_lengths(joints, sure, options.symmetric)
         sure, findings = mirrored.sure, mirrored.findings
-        gap = gaps(take, estimate.pairs, *_halves(mirrored.joints))
+        gap = gaps(estimate.take, estimate.pairs, *_halves(mirrored.joints))
         sizes = gap_residual(gap, solution.weight)
         joints = [replace(joint, residual=float(size)) for joint, size in zip(mirrored.joints, sizes, strict=True)]
-    return joints, sure, gap, findings + describe_joints(take, joints, solution, structure, motion, sure)
+    findings += describe_joints(estimate.take, joints, solution, structure, motion, sure)
+    return joints, sure, gap, estimate.solution, findings
+
+
+def _take_out_threads(estimate: Estimate, estimator: Estimator, located: Located) -> Estimate:
+    """The estimate of the take in which screws are hinges: their threads are no error, and no error follows them."""
+    take, pairs = estimate.take, estimate.pairs
+    screws = np.array([joint.kind == "screw" for joint in located.joints])
+    thread = np.nan_to_num(gaps(take, pairs, *_halves(located.joints)) - located.gap) * screws[:, None]
+    plain = take_out_threads(take, pairs, thread)
+    solved = estimator.solve(plain, estimate.structure, pairs)
+    return replace(estimate, take=plain, solution=solved.solution, fits=solved.fits, sums=solved.sums)
 
 
 def show_poses(take: Take, other: Take, where: Bools) -> Take:

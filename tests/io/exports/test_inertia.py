@@ -81,6 +81,8 @@ def test_a_mass_is_for_one_person_and_for_formats_that_hold_masses(tmp_path: Pat
         write_figure(person(), "bvh", tmp_path)
     with pytest.raises(UsageError, match="not above zero"):
         check_body_mass(person().figure, -1.0)
+    with pytest.raises(UsageError, match="72000 kg is no person's; give it in kilograms"):
+        check_body_mass(person().figure, 72000.0)
     figure = person().figure
     figure = replace(figure, parts=("pelvis", *("clavicle" for _ in figure.parts[1:])))
     with pytest.raises(UsageError, match="weighs less than its bones"):

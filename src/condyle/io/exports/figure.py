@@ -14,7 +14,7 @@ from ...errors import UsageError
 from ...findings import Finding, many
 from ...maths import rotation
 from ...maths.arrays import Bools, Floats, Ints, concatenate, freeze, select
-from ...maths.series import even_places, find_held_frames, mean_step, segment_slices, usual_step
+from ...maths.series import even_places, find_held_frames, follow_turns, mean_step, segment_slices, usual_step
 from ...model.take import UP_AXES, Take
 from ...model.values import dataclass
 from .bones import BoneKind
@@ -161,11 +161,12 @@ class Figure:
             if kind == "hinge":
                 angle = rotation.find_turn(self.axis[k], self.turns[:, k])
                 there = np.isfinite(angle)
-                found[there, k] = np.unwrap(angle[there])
-                if self.pitch[k]:
-                    ahead = self.travel[:, k] / self.pitch[k] - found[:, k]
-                    zero = np.angle(np.exp(1j * ahead[there]).mean()) if there.any() else 0.0
-                    found[:, k] += 2 * np.pi * np.round((ahead - zero) / (2 * np.pi))
+                if self.pitch[k] and there.any():
+                    whole = follow_turns(angle, self.travel[:, k] / self.pitch[k], self.segment)
+                    thread_zero = np.angle(np.exp(1j * (whole - angle)[there]).mean())
+                    found[there, k] = (whole - thread_zero)[there]
+                else:
+                    found[there, k] = np.unwrap(angle[there])
         return found
 
     @cached_property

@@ -14,6 +14,7 @@ from ...model.body_mass import CARRIED_BY, SEGMENT_MASSES, UPPER_BODY, SegmentMa
 from .figure import Figure
 from .shapes import Shapes
 
+BODY_MAX_KG = 700.0  # kg: nobody was heavier
 MASS_FORMATS = ("mjcf", "urdf", "osim")  # formats that hold masses
 
 
@@ -50,6 +51,8 @@ def check_body_mass(figure: Figure, body_mass: float | None) -> None:
         return
     if not 0 < check_number(body_mass, "a body mass") < float("inf"):
         raise UsageError(f"a body mass of {body_mass:g} kg is not above zero", code="bad-option")
+    if body_mass > BODY_MAX_KG:
+        raise UsageError(f"a body mass of {body_mass:g} kg is no person's; give it in kilograms", code="bad-option")
     people = sum(figure.parts[k] != "" for k in figure.free.tolist())
     if people != 1:
         raise UsageError(f"a body mass is for one person, and the figure has {people or 'none'}", code="bad-option")
