@@ -36,7 +36,7 @@ def test_names_that_are_near_are_suggested_else_the_first_are_listed() -> None:
 def test_what_is_no_path_and_no_number_is_refused_by_what_it_should_be() -> None:
     assert check_path("a/b", "a rig") == Path("a/b")
     assert check_number(3, "a factor") == 3.0
-    for value in (None, 5, ["a"]):
+    for value in (None, 5, ["a"], b"a", "a\0b", Path("a\0b")):
         with pytest.raises(UsageError, match="a rig is told by its path, not"):
             check_path(value, "a rig")
     for value in (None, "5", True):

@@ -69,9 +69,10 @@ class UsageError(CondyleError):
 
 def check_path(value: Any, what: str) -> Path:
     """The path; raises where it is none."""
-    if not isinstance(value, str | os.PathLike):
+    name = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    if not isinstance(name, str) or "\0" in name:
         raise UsageError(f"{what} is told by its path, not {value!r}", code="bad-call")
-    return Path(value)
+    return Path(name)
 
 
 def check_number(value: Any, what: str) -> float:

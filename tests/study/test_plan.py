@@ -32,6 +32,7 @@ def test_files_that_would_share_a_folder_do_not(files: list[str], names: list[st
 def test_a_name_leads_out_of_no_folder() -> None:
     assert clean_name("../../etc/x y") == "etc/x y"
     assert clean_name("a\\..\\b") == "a/b"
+    assert clean_name("a. ./b ") == "a/b"
     assert relate("/data/x.npz", Path("/study/takes")) == PurePath("data/x.npz")
     assert len(clean_name("x" * 300)) == plan.LONGEST_FOLDER_NAME
 

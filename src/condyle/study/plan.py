@@ -188,7 +188,7 @@ def clean_name(name: str) -> str:
 
 
 def _clean(part: str) -> str:
-    kept = _NOT_IN_NAMES.sub("_", part)[:LONGEST_FOLDER_NAME].strip(" ").rstrip(".") or "_"
+    kept = _NOT_IN_NAMES.sub("_", part)[:LONGEST_FOLDER_NAME].strip(" ").rstrip(". ") or "_"
     return f"_{kept}" if kept.startswith(".") or DEVICES.fullmatch(kept) else kept
 
 
