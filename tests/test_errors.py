@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from condyle.errors import CondyleError, UsageError, check_number, check_path, suggest
+from condyle.errors import SENTENCE_MOST_LETTERS, CondyleError, UsageError, check_number, check_path, suggest
 
 
 def test_an_error_names_every_place_it_knows_before_what_is_wrong() -> None:
@@ -12,6 +12,15 @@ def test_an_error_names_every_place_it_knows_before_what_is_wrong() -> None:
     assert str(error) == "a.csv, line 7, column 3: 'x' is no number"
     assert str(CondyleError("lost", code="lost", frame=4, body="hip")) == "frame 4, sensor hip: lost"
     assert str(CondyleError("plain", code="plain")) == "plain"
+
+
+def test_an_error_quotes_no_more_of_a_file_than_anybody_reads() -> None:
+    error = CondyleError(f"'{'a.' * 30_000}' is not 'parent child'", code="bad-tree", line=1, body="b" * 5000)
+    assert str(error).startswith("line 1, sensor bbb")
+    assert str(error).endswith("a.a.' is not 'parent child'")
+    assert len(str(error)) < 3 * SENTENCE_MOST_LETTERS
+    assert str(error.at("tree.txt")) == f"tree.txt, {error}"
+    assert CondyleError("x" * SENTENCE_MOST_LETTERS, code="long").text == "x" * SENTENCE_MOST_LETTERS
 
 
 def test_at_adds_the_file_and_keeps_the_rest() -> None:

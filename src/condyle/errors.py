@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, SupportsFloat
 
 TYPO_ALIKE = 0.7  # of 1: how alike a word and a name must be for the one to be a slip of the other
+SENTENCE_MOST_LETTERS = 1000  # of an error: what it quotes from a file may be a line of any length
 
 
 class CondyleError(Exception):
@@ -30,10 +31,11 @@ class CondyleError(Exception):
         frame: int | None = None,
         body: str | None = None,
     ) -> None:
-        self.text = text
+        self.text = _shorten(text)
         self.code = code
         self.path = None if path is None else str(path)
-        self.line, self.column, self.frame, self.body = line, column, frame, body
+        self.line, self.column, self.frame = line, column, frame
+        self.body = None if body is None else _shorten(body)
         super().__init__(str(self))
 
     def __str__(self) -> str:
@@ -61,6 +63,12 @@ class CondyleError(Exception):
             frame=self.frame,
             body=self.body,
         )
+
+
+def _shorten(text: str) -> str:
+    """The text without its middle, where it is longer than anybody reads."""
+    half = SENTENCE_MOST_LETTERS // 2
+    return text if len(text) <= SENTENCE_MOST_LETTERS else f"{text[:half]} ... {text[-half:]}"
 
 
 class UsageError(CondyleError):
