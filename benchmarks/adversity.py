@@ -19,7 +19,7 @@ from tests.fuzz.worker import MEMORY, Outcome
 from .harness import RESULTS, Table, progress, versions
 
 ROWS, PAGE = RESULTS / "adversity.json", RESULTS / "adversity.md"
-AT_ONCE = 1000  # runs of one process, after which the table is written: a long run may be ended at any time
+AT_ONCE = 500  # runs of one process, after which the table is written: a long run may be ended at any time
 HEADS = ("class", "runs", "worked through", "most frequent refusals", "mean [s]", "slowest [s]", "memory [MB]")
 HEADS += ("failures", "seeds", "measured")
 HOW = (
