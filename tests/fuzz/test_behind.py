@@ -30,6 +30,7 @@ FOUND = [
     ("folders", "november", (271,)),
     ("options", "november", (1044,)),
     ("poses", "unbreakable", (1983,)),
+    ("poses", "final", (311, 857)),
     ("verbs", "first", (135,)),
     ("verbs", "unbreakable", (55, 110, 391, 782, 848, 1234, 1729)),
     ("verbs", "eighteenth", (101, 1330, 1693, 1812)),
