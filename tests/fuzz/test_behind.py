@@ -34,6 +34,7 @@ FOUND = [
     ("verbs", "first", (135,)),
     ("verbs", "unbreakable", (55, 110, 391, 782, 848, 1234, 1729)),
     ("verbs", "eighteenth", (101, 1330, 1693, 1812)),
+    ("verbs", "final", (828,)),
     ("verbs", "mended", (838,)),
     ("verbs", "tests", (248,)),
     ("folders", "tests", (63,)),

@@ -96,6 +96,7 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
         ("axis_parent", [3.0, 4.0, 0.0], "has an axis that is not of unit length"),
         ("p_child_joint", [0.0, 1e300, 0.0], "is farther away than any sensor"),
         ("p_parent_joint", [-1e13, 0.0, 0.0], "is farther away than any sensor"),
+        ("axis_child", [0.0, 1e200, 0.0], "has an axis that is not of unit length"),
         ("axis_child", None, "is a hinge without its axis"),
         ("residual", 1e200, "has a length that no figure has"),
         ("travel", -1e20, "has a length that no figure has"),

@@ -77,7 +77,7 @@ def _check_joint(joint: Joint, path: str | Path | None) -> None:
     axes = [axis for axis in sides if axis is not None]
     if not all((np.abs(p) < FARTHEST).all() for p in (joint.p_child_joint, joint.p_parent_joint)):
         what = "is farther away than any sensor"
-    elif any(abs(float(axis @ axis) - 1) > AXIS_MAX_OFF for axis in axes):
+    elif any(np.abs(axis).max() > 2 or abs(float(axis @ axis) - 1) > AXIS_MAX_OFF for axis in axes):
         what = "has an axis that is not of unit length"
     elif len(axes) < len(sides) and joint.kind in TURNING:
         what = f"is a {joint.kind} without its axis"
