@@ -31,6 +31,7 @@ FOUND = [
     ("options", "november", (1044,)),
     ("poses", "unbreakable", (1983,)),
     ("poses", "final", (311, 857)),
+    ("poses", "last", (959,)),
     ("verbs", "first", (135,)),
     ("verbs", "unbreakable", (55, 110, 391, 782, 848, 1234, 1729)),
     ("verbs", "eighteenth", (101, 1330, 1693, 1812)),
