@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from datetime import date
 
 from tests.fuzz.adversity import KINDS, MOST_KINDS
@@ -18,21 +19,25 @@ from tests.fuzz.worker import MEMORY, Outcome
 from .harness import RESULTS, Table, progress, versions
 
 ROWS, PAGE = RESULTS / "adversity.json", RESULTS / "adversity.md"
-AT_ONCE = 200  # runs of one process: what they leave in memory is told apart from what they need
-HEADS = ("class", "runs", "worked through", "most frequent refusals", "slowest [s]", "memory [MB]", "failures", "seeds")
+AT_ONCE = 500  # runs of one process, after which the table is written: a long run may be ended at any time
+HEADS = ("class", "runs", "worked through", "most frequent refusals", "mean [s]", "slowest [s]", "memory [MB]")
+HEADS += ("failures", "seeds", "measured")
 HOW = (
     f"poses: takes of 3 to 6 bodies and 24 to 160 frames with one to {MOST_KINDS} of {len(KINDS)} kinds of adversity, "
     "fitted by any plan with any options, played and printed, one in six written, shown and exported. folders: the "
     "folder of a fit with a damaged file, loaded, shown, exported, retargeted, written. options: fits with a damaged "
     "file of options, edges, bodies, columns or a scale. profiles: a damaged profile compared, written, fitted and "
-    "solved with. studies: a study that goes on with a damaged list or ledger. A failure is any exception but "
-    "CondyleError, any warning, nan "
+    "solved with. studies: a study that goes on with a damaged list or ledger. verbs: solve, angles, axes, export, "
+    "retarget, profile, compare, info, doctor and others with a damaged folder, a damaged file beside it or a spoilt "
+    "later recording. A failure is any exception but CondyleError, any warning, nan "
     f"in a text, more than {SLOW_S:g} s of CPU time for one run, or more than {MEMORY // 2**20} MB beyond an idle "
-    "process. A seed is a word and a number: `python -m tests.fuzz.behind CLASS WORD NUMBER` does that run again."
+    "process. Seconds are CPU time, those of a run without the start of its process. A seed is a word and a number: "
+    "`python -m tests.fuzz.behind CLASS WORD NUMBER` does that run again."
 )
 
 
-def measure(name: str, runs: int, word: str) -> Outcome:
+def measure(name: str, runs: int, word: str) -> Iterator[Outcome]:
+    """What was found so far, after every process."""
     total = Outcome()
     for first in range(0, runs, AT_ONCE):
         numbers = range(first, min(first + AT_ONCE, runs))
@@ -40,12 +45,13 @@ def measure(name: str, runs: int, word: str) -> Outcome:
             part = run(name, word, numbers)
             total.executions += part.executions
             total.read += part.read
+            total.seconds += part.seconds
             total.slowest, total.memory = max(total.slowest, part.slowest), max(total.memory, part.memory)
             total.failures += part.failures
             for code, count in part.codes.items():
                 total.codes[code] = total.codes.get(code, 0) + count
             numbers = numbers[max(part.executions, 1) :]
-    return total
+            yield total
 
 
 def row(name: str, word: str, outcome: Outcome) -> list[str]:
@@ -55,10 +61,12 @@ def row(name: str, word: str, outcome: Outcome) -> list[str]:
         str(outcome.executions),
         f"{100 * outcome.read / max(outcome.executions, 1):.0f} %",
         ", ".join(refusals),
+        f"{outcome.seconds / max(outcome.executions, 1):.3f}",
         f"{outcome.slowest:.1f}",
         f"{outcome.memory / 2**20:.0f}",
         str(len(outcome.failures)),
         f"{word} 0 to {outcome.executions - 1}",
+        str(date.today()),
     ]
 
 
@@ -72,22 +80,25 @@ def main() -> int:
     rows = json.loads(ROWS.read_text(encoding="utf-8")) if ROWS.exists() else {}
     failed = 0
     for name in given.only.split(",") if given.only else CLASSES:
-        outcome = measure(name, given.runs, given.word)
-        rows[name] = row(name, given.word, outcome)
-        progress(" | ".join(rows[name]))
-        for failure in outcome.failures:
-            failed += 1
-            progress(f"{name} {failure.why}\n{failure.trace}")
-        if not given.dry:
-            ROWS.write_text("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in rows.items()) + "\n}\n")
-            PAGE.write_text(page(rows), encoding="utf-8")
+        told = 0
+        for outcome in measure(name, given.runs, given.word):
+            rows[name] = row(name, given.word, outcome)
+            progress(" | ".join(rows[name]))
+            for failure in outcome.failures[told:]:
+                progress(f"{name} {failure.why}\n{failure.trace}")
+            told = len(outcome.failures)
+            if not given.dry:
+                lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in rows.items())
+                ROWS.write_text("{\n" + lines + "\n}\n")
+                PAGE.write_text(page(rows), encoding="utf-8")
+        failed += told
     return 1 if failed else 0
 
 
 def page(rows: dict[str, list[str]]) -> str:
     about = ", ".join(f"{key} {value}" for key, value in versions().items() if key != "scipy")
     table = Table(HEADS, [rows[name] for name in CLASSES if name in rows])
-    return f"# Adversity behind the readers\n\n{HOW}\n\n{date.today()}, {about}.\n\n{table}\n"
+    return f"# Adversity behind the readers\n\n{HOW}\n\n{about}.\n\n{table}\n"
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
-"""Are results the same with every declared version of numpy and of Python?
+"""Are results the same with every declared version of numpy and of Python, on other processors, in another order?
 
 Simulated takes are written once and fitted in environments of their own, which uv makes: joints are to be within
 1e-12 m of those found here, and findings of the same codes. The first environment has the oldest numpy that is
-declared.
+declared. Then here, once more: with four threads for linear algebra, with OpenBLAS's kernels for other processors, and
+with the bodies of every take in the opposite order.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +29,22 @@ from .harness import Table, progress, publish
 PROJECT = Path(__file__).parents[1]
 ENVIRONMENTS = (("3.11", "1.26.*"), ("3.11", "2.0.*"), ("3.12", ""), ("3.13", ""))  # Python, numpy; "": the newest
 SAME_M = 1e-12
+OTHERWISE = {  # what is set here: variables of the environment, and BACKWARDS for the order of the bodies
+    "again": {},
+    "4 threads": {"OPENBLAS_NUM_THREADS": "4", "OMP_NUM_THREADS": "4"},
+    **{f"kernels of {name}": {"OPENBLAS_CORETYPE": name} for name in ("SkylakeX", "Haswell", "Sandybridge", "Nehalem")},
+    "bodies in the opposite order": {"BACKWARDS": "1"},
+}
 FIT = """
-import json, sys
+import json, os, sys
 import numpy, condyle
 found = {}
 for file in sys.argv[1:]:
-    skeleton = condyle.fit(file).skeleton
+    take = condyle.read(file)
+    take = take.select(take.names[::-1]) if "BACKWARDS" in os.environ else take
+    skeleton = condyle.fit(take).skeleton
     joints = [[one.parent, one.child, one.kind, *one.p_parent_joint, *one.p_child_joint] for one in skeleton.joints]
+    joints.sort(key=lambda joint: joint[1])
     found[file] = {"joints": joints, "codes": sorted(one.code for one in skeleton.findings)}
 print(json.dumps({"python": sys.version.split()[0], "numpy": numpy.__version__, "found": found}))
 """
@@ -63,8 +74,8 @@ def make_environment(place: Path, python: str, numpy: str) -> Path | str:
     return program
 
 
-def fit_in(program: str | Path, files: list[str]) -> dict[str, Any]:
-    paths = {**os.environ, "PYTHONPATH": str(PROJECT / "src"), "OPENBLAS_NUM_THREADS": "1"}
+def fit_in(program: str | Path, files: list[str], **others: str) -> dict[str, Any]:
+    paths = {**os.environ, "PYTHONPATH": str(PROJECT / "src"), "OPENBLAS_NUM_THREADS": "1", **others}
     done = subprocess.run([str(program), "-c", FIT, *files], capture_output=True, text=True, env=paths, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr)
@@ -91,7 +102,8 @@ def main() -> int:
     parser.add_argument("--trials", type=int, default=4, help="seeds of each of three figures (4)")
     parser.add_argument("--only", default="", help="a version of Python; nothing is written")
     given = parser.parse_args()
-    rows, data, failed = [], {}, False
+    rows, same, failed = list[Sequence[str]](), list[Sequence[str]](), False
+    data: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as place:
         files = write_takes(Path(place), given.trials)
         here = fit_in(sys.executable, files)
@@ -108,9 +120,17 @@ def main() -> int:
             rows.append([there["python"], there["numpy"], str(len(files)), f"{most:.1e}", str(trees), str(told)])
             data[f"{there['python']} {there['numpy']}"] = {"most_m": most, "trees": trees, "findings": told}
             progress(" | ".join(rows[-1]))
-    heads = ["Python", "numpy", "takes", "farthest joint m", "other trees", "other findings"]
+
+        for name, others in OTHERWISE.items():
+            most, trees, told = compare(here, fit_in(sys.executable, files, **others))
+            failed |= most > SAME_M or trees > 0 or told > 0
+            same.append([name, str(len(files)), f"{most:.1e}", str(trees), str(told)])
+            data[name] = {"most_m": most, "trees": trees, "findings": told}
+            progress(" | ".join(same[-1]))
+    heads = ["takes", "farthest joint m", "other trees", "other findings"]
+    tables = {"Versions": Table(["Python", "numpy", *heads], rows), "Here": Table(["with", *heads], same)}
     how = " ".join((__doc__ or "").split()) + f" Here: Python {here['python']}, numpy {here['numpy']}."
-    publish("environments", "Other versions of numpy and Python", how, {"Versions": Table(heads, rows)}, data, given)
+    publish("environments", "Other versions of numpy and Python", how, tables, data, given)
     return int(failed)
 
 

@@ -198,7 +198,8 @@ def table(ended: list[Ended]) -> Table:
 
 
 def main() -> None:
-    given = arguments(__doc__ or "", 234)
+    given = arguments(__doc__ or "", 243)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored, and by its runs
     ended = measure(given.trials, given.seed)
     publish(
         "kills",

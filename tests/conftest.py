@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import zlib
 from pathlib import Path
 
@@ -13,6 +15,8 @@ if sys.dont_write_bytecode:  # hundreds of tests start a Python: what they impor
     sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / ".pytest_cache/bytecode")
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_name, "1")  # small matrices: threads only wait for each other
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background hands it on to what tests start
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402

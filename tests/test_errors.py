@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from condyle.errors import CondyleError, UsageError, check_number, check_path, suggest
+from condyle.errors import SENTENCE_MOST_LETTERS, CondyleError, UsageError, check_number, check_path, suggest
 
 
 def test_an_error_names_every_place_it_knows_before_what_is_wrong() -> None:
@@ -12,6 +12,15 @@ def test_an_error_names_every_place_it_knows_before_what_is_wrong() -> None:
     assert str(error) == "a.csv, line 7, column 3: 'x' is no number"
     assert str(CondyleError("lost", code="lost", frame=4, body="hip")) == "frame 4, sensor hip: lost"
     assert str(CondyleError("plain", code="plain")) == "plain"
+
+
+def test_an_error_quotes_no_more_of_a_file_than_anybody_reads() -> None:
+    error = CondyleError(f"'{'a.' * 30_000}' is not 'parent child'", code="bad-tree", line=1, body="b" * 5000)
+    assert str(error).startswith("line 1, sensor bbb")
+    assert str(error).endswith("a.a.' is not 'parent child'")
+    assert len(str(error)) < 3 * SENTENCE_MOST_LETTERS
+    assert str(error.at("tree.txt")) == f"tree.txt, {error}"
+    assert CondyleError("x" * SENTENCE_MOST_LETTERS, code="long").text == "x" * SENTENCE_MOST_LETTERS
 
 
 def test_at_adds_the_file_and_keeps_the_rest() -> None:
@@ -36,7 +45,7 @@ def test_names_that_are_near_are_suggested_else_the_first_are_listed() -> None:
 def test_what_is_no_path_and_no_number_is_refused_by_what_it_should_be() -> None:
     assert check_path("a/b", "a rig") == Path("a/b")
     assert check_number(3, "a factor") == 3.0
-    for value in (None, 5, ["a"]):
+    for value in (None, 5, ["a"], b"a", "a\0b", Path("a\0b")):
         with pytest.raises(UsageError, match="a rig is told by its path, not"):
             check_path(value, "a rig")
     for value in (None, "5", True):

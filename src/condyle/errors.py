@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, SupportsFloat
 
 TYPO_ALIKE = 0.65  # of 1: how alike a word and the name that it is a slip of must be; ftt and fit are 0.67
+SENTENCE_MOST_LETTERS = 1000  # of an error: what it quotes from a file may be a line of any length
 
 
 class CondyleError(Exception):
@@ -30,10 +31,11 @@ class CondyleError(Exception):
         frame: int | None = None,
         body: str | None = None,
     ) -> None:
-        self.text = text
+        self.text = _shorten(text)
         self.code = code
         self.path = None if path is None else str(path)
-        self.line, self.column, self.frame, self.body = line, column, frame, body
+        self.line, self.column, self.frame = line, column, frame
+        self.body = None if body is None else _shorten(body)
         super().__init__(str(self))
 
     def __str__(self) -> str:
@@ -63,15 +65,22 @@ class CondyleError(Exception):
         )
 
 
+def _shorten(text: str) -> str:
+    """The text without its middle, where it is longer than anybody reads."""
+    half = SENTENCE_MOST_LETTERS // 2
+    return text if len(text) <= SENTENCE_MOST_LETTERS else f"{text[:half]} ... {text[-half:]}"
+
+
 class UsageError(CondyleError):
     """The call is wrong, not the data: an unknown body in `--root`, two options that exclude each other."""
 
 
 def check_path(value: Any, what: str) -> Path:
     """The path; raises where it is none."""
-    if not isinstance(value, str | os.PathLike):
+    name = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    if not isinstance(name, str) or "\0" in name:
         raise UsageError(f"{what} is told by its path, not {value!r}", code="bad-call")
-    return Path(value)
+    return Path(name)
 
 
 def check_number(value: Any, what: str) -> float:

@@ -91,7 +91,6 @@ def run(take: Take, options: FitOptions, plan: Plan | None = None) -> Calibratio
     """The figure in a take, by the plan that was asked for by name, or by another one."""
     check_options(options)
     check_register(options.register)
-    check_twins(take)
     plan = plan or PLAN_OF[options.method]
     ready, changes, findings, early = prepare_take(take, options, plan)
     findings += describe_left_out(ready, plan.most_bodies)
@@ -114,6 +113,7 @@ def prepare_take(take: Take, options: FitOptions, plan: Plan) -> Prepared:
     """The take as the plan has it before there is a figure, the changes that were kept, what is to be said, and its
     estimate, where it was fitted to prove the last change. A stage that leaves out files makes all look anew.
     """
+    check_twins(take)
     given, findings, changes, early = take, list[Finding](), list[Change](), None
     for stage in plan.prepare:
         begin_step(f"preparing: {_in_words(stage)}")

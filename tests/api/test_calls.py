@@ -99,6 +99,17 @@ def test_a_later_file_with_orientation_alone_is_solved_on_one_position(tmp_path:
     np.testing.assert_allclose(back.motion.p_world_free, solved.motion.p_world_free, atol=1e-6)
 
 
+def test_one_sensor_read_twice_is_refused_in_a_later_take_too() -> None:
+    later = mount_chain(1, 1).take
+    twice = later.p_world_body.copy(), later.R_world_body.copy()
+    for values in twice:
+        values[:, 2] = values[:, 0]
+    later = replace(later, p_world_body=twice[0], R_world_body=twice[1])
+    with pytest.raises(condyle.CondyleError, match="report the same pose in all") as caught:
+        condyle.solve(later, fit_chain(1))
+    assert caught.value.code == "identical-sensors"
+
+
 def test_what_preparing_finds_in_a_later_take_is_told() -> None:
     later = mount_chain(1, 1).take
     still = later.p_world_body.copy(), later.R_world_body.copy()
@@ -154,6 +165,7 @@ def test_several_mountings_are_fits_with_one_set_of_lengths(tmp_path: Path) -> N
 
 def test_folders_of_files_with_one_name_are_numbered() -> None:
     assert _name_folders(["a", "b", "a"]) == ["a-1", "b", "a-2"]
+    assert _name_folders(["a", "A", "a-1"]) == ["a-1", "A-2", "a-1-2"]
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,13 @@ def test_what_a_fit_was_made_from_and_what_stands_beside_it_is_not_removed(fit: 
     assert sorted(os.listdir(tmp_path)) == names
 
 
+@pytest.mark.parametrize("name", ["../x", "CON", "a\0b"])
+def test_what_stands_beside_a_fit_stays_in_its_folder(fit: condyle.Fit, tmp_path: Path, name: str) -> None:
+    with pytest.raises(condyle.UsageError, match="cannot be the name of a file"):
+        fit.save(tmp_path / "out", report=False, beside={name: b"x"})
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_fit_in_no_folder_is_reported_and_exported_elsewhere(fit: condyle.Fit, tmp_path: Path) -> None:
     assert fit.report(tmp_path / "page.html") == (tmp_path / "page.html",)
     with pytest.raises(condyle.UsageError, match="in no folder yet"):

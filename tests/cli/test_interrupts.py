@@ -59,7 +59,7 @@ def test_a_run_that_is_ended_from_outside_says_so_and_leaves_nothing(
 ) -> None:
     program = [sys.executable, "-m", "condyle", "simulate", str(tmp_path / "a.csv"), "--seconds", "200"]
     with subprocess.Popen([*program, "--rate", "120"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        for _ in range(3000):  # until it has begun to write
+        for _ in range(10_000):  # until it has begun to write
             if os.listdir(tmp_path) or process.poll() is not None:
                 break
             time.sleep(0.01)

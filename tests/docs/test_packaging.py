@@ -50,3 +50,17 @@ def test_the_project_has_one_address() -> None:
     for name in ("CITATION.cff", "CONTRIBUTING.md", "SECURITY.md", "packaging/conda/recipe.yaml"):
         text = (PROJECT / name).read_text(encoding="utf-8")
         assert HOME in text, name
+
+
+def test_workflows_install_their_tools_by_hash_and_a_release_carries_its_bill_of_materials() -> None:
+    tools = (PROJECT / ".ci/requirements.txt").read_text(encoding="utf-8")
+    pinned = re.findall(r"^(\S+)==\S+.* \\\n +--hash=sha256:", tools, re.MULTILINE)
+    assert {"uv", "build", "twine"} <= set(pinned)
+    assert len(pinned) == len(re.findall(r"^\S", tools, re.MULTILINE))
+    for workflow in sorted((PROJECT / ".github/workflows").glob("*.yml")):
+        installs = re.findall(r"pip install (.*)", workflow.read_text(encoding="utf-8"))
+        others = [one for one in installs if one != "--require-hashes -r .ci/requirements.txt"]
+        assert all(one in (".", "--find-links dist --pre condyle") for one in others), (workflow.name, others)
+    release = (PROJECT / ".github/workflows/release.yml").read_text(encoding="utf-8")
+    assert "bash .ci/sbom sbom" in release
+    assert "dist/* sbom/*" in release

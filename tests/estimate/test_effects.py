@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.estimate.effects import OPEN_RATIO, _EffectProducts, _solve_open, _Sums, fit_effects
+from condyle.estimate.effects import _EffectProducts, _solve_open, _Sums, fit_effects
 from condyle.estimate.intervals import EFFECT_MIN_GAIN
+from condyle.maths.least_squares import OPEN_RATIO
 from condyle.simulate.device import colour_noise
 
 FIXED_POINT = 1e-3  # of the largest size
@@ -151,3 +152,5 @@ def test_steps_are_solved_plainly_where_that_is_clear_and_are_least_where_they_a
     A[2, 1] = A[2, :, 1] = right[2, 1] = 0.0
     least = (np.linalg.pinv(A, rcond=OPEN_RATIO) @ right[..., None])[..., 0]
     np.testing.assert_allclose(_solve_open(A, free, right), least, atol=1e-9)
+    A[0, 1, 1] = np.nan  # of sums that are no numbers nothing is known: no step
+    np.testing.assert_array_equal(_solve_open(A, free, right)[0], 0.0)

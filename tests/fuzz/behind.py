@@ -20,7 +20,7 @@ import time
 import traceback
 import warnings
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import cache
 from pathlib import Path
@@ -298,7 +298,7 @@ def seeded(word: str, number: int) -> np.random.Generator:
     return np.random.default_rng([zlib.crc32(word.encode()), number])
 
 
-def work(name: str, word: str, numbers: range, folder: Path) -> Outcome:
+def work(name: str, word: str, numbers: Sequence[int], folder: Path) -> Outcome:
     """Runs of a class in this process; what each leaves in the folder goes."""
     from condyle import CondyleError
 
@@ -335,7 +335,7 @@ def work(name: str, word: str, numbers: range, folder: Path) -> Outcome:
     return outcome
 
 
-def run(name: str, word: str, numbers: range, *, timeout: float = 3600.0) -> Outcome:
+def run(name: str, word: str, numbers: Sequence[int], *, timeout: float = 3600.0) -> Outcome:
     """The outcome of a process that does these runs; one that dies or does not end is a failure."""
     paths = os.pathsep.join([str(PROJECT), *filter(None, [os.environ.get("PYTHONPATH")])])
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:

@@ -249,7 +249,9 @@ def test_a_name_that_not_every_system_has_is_refused_before_anything_is_moved(tm
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.txt"]
 
 
-@pytest.mark.parametrize("name", ["", "a/b", "../a", "a\\b", "c:a", ".a", "CON", "nul.walk", "a\nb", "a\x1b[2J"])
+@pytest.mark.parametrize(
+    "name", ["", "a/b", "../a", "a\\b", "c:a", ".a", "CON", "nul.walk", "COM²", "con .x", "a.", "a ", "a\nb", "a\0b"]
+)
 def test_a_name_for_files_leads_nowhere_and_is_one_on_every_system(name: str) -> None:
     with pytest.raises(UsageError, match="cannot be the name of a file on every system"):
         check_name(name)

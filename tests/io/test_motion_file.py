@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from condyle import CondyleError, Skeleton, fit_motion, forward, read_skeleton, write_skeleton
+from condyle.io import motion_file
 from condyle.io.exports import write_motion_npz
 from condyle.io.motion_file import AROUND_S, MotionFile, open_motion, read_motion
 from condyle.report.page import build_page
@@ -215,6 +216,19 @@ def test_the_take_is_that_of_the_file(noisy: Path) -> None:
             assert np.array_equal(getattr(held.take(), name), archive[name], equal_nan=True)
         assert np.array_equal(held.gap, archive["gap"], equal_nan=True)
         assert np.array_equal(held.weight, archive["weight"])
+
+
+def test_where_a_mapped_file_cannot_be_replaced_a_copy_is_mapped(
+    noisy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = rewritten(noisy, tmp_path / "copy")
+    mapped = open_motion(folder).rows(slice(None))
+    monkeypatch.setattr(motion_file, "_REPLACED_WHILE_MAPPED", False)
+    copied = open_motion(folder)
+    (folder / "motion.npz").write_bytes(b"cut")
+    copied.check_whole()
+    for name in ("R", "p", "R_played", "p_played", "gap", "weight"):
+        np.testing.assert_array_equal(getattr(copied.rows(slice(None)), name), getattr(mapped, name))
 
 
 def test_another_id_is_told_with_both(noisy: Path) -> None:

@@ -96,9 +96,14 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
         ("axis_parent", [3.0, 4.0, 0.0], "has an axis that is not of unit length"),
         ("p_child_joint", [0.0, 1e300, 0.0], "is farther away than any sensor"),
         ("p_parent_joint", [-1e13, 0.0, 0.0], "is farther away than any sensor"),
+        ("axis_child", [0.0, 1e200, 0.0], "has an axis that is not of unit length"),
+        ("axis_child", None, "is a hinge without its axis"),
+        ("residual", 1e200, "has a length that no figure has"),
+        ("travel", -1e20, "has a length that no figure has"),
+        ("axis_covariance", (-np.eye(6)).tolist(), "has a covariance that is none"),
     ],
 )
-def test_a_joint_that_cannot_be_is_refused(skeleton: Skeleton, name: str, value: list[float], words: str) -> None:
+def test_a_joint_that_cannot_be_is_refused(skeleton: Skeleton, name: str, value: object, words: str) -> None:
     plain = json.loads(to_json(skeleton))
     joint = next(one for one in plain["joints"] if one["kind"] == "hinge")
     joint[name] = value

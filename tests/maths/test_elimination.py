@@ -83,3 +83,9 @@ def test_symmetric_matrices_are_inverted(rng: np.random.Generator) -> None:
     H = np.einsum("gijn,gkjn->gikn", A, A)
     expected = np.moveaxis(np.linalg.inv(np.moveaxis(H, -1, 1)), 1, -1)
     np.testing.assert_allclose(inverse_symmetric(H), expected, rtol=1e-6)
+
+
+def test_what_is_no_matrix_has_the_inverse_0_and_no_other_notices() -> None:
+    H = np.array([np.diag([2.0, 4.0, 8.0]), np.diag([1e30, np.inf, 1e30])], np.float32).transpose(1, 2, 0)[None]
+    np.testing.assert_array_equal(inverse_symmetric(H)[0, :, :, 0], np.diag([0.5, 0.25, 0.125]))
+    np.testing.assert_array_equal(inverse_symmetric(H)[0, :, :, 1], 0.0)

@@ -10,6 +10,7 @@ from condyle.maths.least_squares import (
     clear_of_columns,
     factor_columns,
     invert_normal,
+    invert_open,
     invert_positive,
     is_above,
     is_covariance,
@@ -20,6 +21,15 @@ from condyle.maths.least_squares import (
 )
 
 SAME = 1e-9  # relative: the same answer by another way
+
+
+def test_open_directions_and_matrices_of_no_numbers_have_the_inverse_0(rng: np.random.Generator) -> None:
+    A = rng.standard_normal((3, 4, 4))
+    A[1, 3], A[2, 0, 0] = A[1, 2], np.inf
+    found = invert_open(A)
+    np.testing.assert_allclose(found[0], np.linalg.inv(A[0]), rtol=SAME)
+    np.testing.assert_allclose(A[1] @ found[1] @ A[1], A[1], atol=SAME)
+    np.testing.assert_array_equal(found[2], 0.0)
 
 
 @pytest.fixture

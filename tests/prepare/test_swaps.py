@@ -10,7 +10,9 @@ import pytest
 
 import condyle
 from condyle import Take, join
+from condyle.pairs.exchange import Exchange
 from condyle.pairs.sums import sum_pairs
+from condyle.prepare import swaps
 from condyle.prepare.swaps import (
     Swap,
     _best_joints,
@@ -21,6 +23,7 @@ from condyle.prepare.swaps import (
     find_hidden,
     find_swaps,
 )
+from condyle.prepare.tracks import find_crossings, find_moves
 from condyle.simulate import Disturbances, World, human, linkage, simulate
 
 FRAMES = 5  # within which an end that is covered by missing samples is found
@@ -88,6 +91,20 @@ def test_left_and_right_of_a_person_in_soft_tissue_are_told_apart(motion: str, p
 @pytest.mark.parametrize("motion", ["exercise", "walk"])
 def test_nothing_is_told_where_nothing_was_exchanged(name: str, figure: str, motion: str) -> None:
     assert find_swaps(world(name, figure, motion).take) == []
+
+
+def test_exchanges_that_are_refused_are_not_searched_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    take = swapped(swapped(world().take, "l_upper_arm", "r_upper_arm", 200, 500), "head", "l_forearm", 600, 700)
+    searches: list[Exchange] = []
+    search = Exchange.search
+    monkeypatch.setattr(swaps, "_verify", lambda *_: [])
+    monkeypatch.setattr(Exchange, "search", lambda self, worth: (searches.append(self), search(self, worth))[1])
+    ranked = swaps._rank_exchanges(take, find_crossings(find_moves(take)), set(), None)
+    assert [one.fall for one in ranked] == sorted((one.fall for one in ranked), reverse=True)
+    once = len(searches)
+    assert len(ranked) > 1
+    assert find_swaps(take) == []
+    assert len(searches) == 2 * once
 
 
 def test_several_exchanges_of_one_take_are_told_each() -> None:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
 
 import condyle
-from condyle import CondyleError
-from condyle.cli import main
-from condyle.io.folder import check_name
+from condyle import CondyleError, pipeline
+from condyle.api import fit_with
+from condyle.cli import main, streams
+from condyle.errors import SENTENCE_MOST_LETTERS
+from condyle.estimate.checks import describe_left_out
+from condyle.io.folder import check_name, stage_files
+from condyle.io.skeleton_file import from_json, to_json
+from condyle.io.toml_file import read_toml
 from condyle.model.clock import describe_clock_unit, in_order
 from condyle.model.options import FitOptions
 from condyle.model.take import Take
@@ -43,16 +50,36 @@ def fit_apart() -> list[condyle.Finding]:
     return list(run(replace(one, segment=np.arange(one.frames)), FitOptions(intervals=False)).findings)
 
 
+def stamp_packets() -> np.ndarray:
+    return np.repeat(np.arange(20) * 0.05, 18) + np.tile(np.arange(18) * 5e-5, 20)
+
+
+def take_of(bodies: int) -> Take:
+    one = take(1.0).slice(0, 12)
+    columns = np.zeros(bodies, np.int64)
+    names = tuple(f"b{k}" for k in range(bodies))
+    return Take(names, one.time, one.R_world_body[:, columns], one.p_world_body[:, columns])
+
+
+def read_bent_axis() -> object:
+    plain = json.loads(to_json(condyle.fit(select([0, 1]), intervals=False).skeleton))
+    plain["joints"][0].update(child="a", parent="b", axis_child=[0.0, 0.0, 0.0])
+    return from_json(json.dumps(plain).encode())
+
+
 FOUND: dict[str, tuple[str, Callable[[], list[condyle.Finding]]]] = {
     "B39": ("time-backwards", lambda: in_order(STEADY[::-1], None, 60)[3]),
+    "B40": ("clock-packets", lambda: in_order(stamp_packets(), None, 360)[3]),
     "B41": ("clock-origin", lambda: in_order(STEADY + 1686000000.25, None, 60)[3]),
     "B42": ("checks-left-out", fit_apart),
     "B43": ("clock-unit", lambda: describe_clock_unit(np.arange(60) * 5e-324, None)),
+    "B46": ("checks-left-out", lambda: describe_left_out(take_of(129), PLAN_OF["default"].most_bodies)),
     "B55": ("dropout", lambda: list(prepare(lose_poses()).findings)),
     "B57": ("clock-unit", lambda: describe_clock_unit(STEADY / 3600, None)),
 }
 REFUSED: dict[str, Callable[[], object]] = {
     "B45": lambda: run(select([0, 0, 1]), FitOptions(), plan=PLAN_OF["default"]),
+    "B48": read_bent_axis,
     "B58": lambda: check_name("CON"),
     "B62": lambda: condyle.fit(take(2.0, names=("a", "b", "c", "l_thigh")), intervals=False).retarget(
         {"l_thigh": 1e300}
@@ -77,6 +104,34 @@ def test_a_refusal_is_as_promised(number: str) -> None:
     with pytest.raises(CondyleError) as error:
         REFUSED[number]()
     assert f'"{error.value.text}"' in row_of(number)
+
+
+def test_a_take_that_will_take_long_is_told_before_as_promised(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(pipeline, "run", mock.Mock(side_effect=lambda *_: told.append("the work begins") or 1 / 0))
+    with pytest.raises(ZeroDivisionError):
+        fit_with(take_of(1000), FitOptions(), tell=told.append)
+    assert f'"condyle: {told[0]}"' in row_of("B47")
+    assert told[1:] == ["the work begins"]
+
+
+def test_output_that_is_full_or_closed_is_told_as_promised(capsys: pytest.CaptureFixture[str]) -> None:
+    with mock.patch.object(streams, "_silence"):
+        assert streams.end_output(OSError(28, "No space left on device"), 0, closed=False) == 1
+        assert f'"{capsys.readouterr().err.strip()}"' in row_of("B52")
+        assert (streams.end_output(BrokenPipeError(), 0, closed=False), capsys.readouterr().err) == (141, "")
+    assert "141" in row_of("B53")
+
+
+def test_a_path_that_is_none_and_a_line_that_is_long_are_told_as_promised(tmp_path: Path) -> None:
+    with pytest.raises(CondyleError) as error, stage_files("a\0b"):
+        pass
+    assert f'"{error.value.text}"' in row_of("B66")
+    assert f"{SENTENCE_MOST_LETTERS // 2} letters" in row_of("B67")
+    (tmp_path / "deep.toml").write_text("a." * 30_000 + "a = 1")
+    with pytest.raises(CondyleError) as error:
+        read_toml(tmp_path / "deep.toml", "a column map", "bad-columns")
+    assert f'"{error.value.text}"' in row_of("B51")
 
 
 def test_files_of_a_fit_are_safe_as_promised(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path, PurePath
 
 import pytest
@@ -10,6 +11,13 @@ import pytest
 from condyle.errors import UsageError
 from condyle.study import plan
 from condyle.study.plan import Entry, clean_name, make_names, make_steps, relate
+
+
+def test_names_of_many_takes_of_one_file_are_numbered_in_time_that_grows_with_their_number() -> None:
+    begin = time.process_time()
+    names = make_names([PurePath("a.csv")] * 20_000)
+    assert time.process_time() - begin < 5.0  # s of CPU time, and a quarter of one is usual; by the square a minute
+    assert (names[0], names[-1], len(set(names))) == ("a.csv", "a.csv-20000", 20_000)
 
 
 def test_a_take_is_named_after_its_file_without_the_ending() -> None:
@@ -32,6 +40,7 @@ def test_files_that_would_share_a_folder_do_not(files: list[str], names: list[st
 def test_a_name_leads_out_of_no_folder() -> None:
     assert clean_name("../../etc/x y") == "etc/x y"
     assert clean_name("a\\..\\b") == "a/b"
+    assert clean_name("a. ./b ") == "a/b"
     assert relate("/data/x.npz", Path("/study/takes")) == PurePath("data/x.npz")
     assert len(clean_name("x" * 300)) == plan.LONGEST_FOLDER_NAME
 

@@ -176,8 +176,17 @@ class Remounted:
 
 
 def _name_folders(stems: Sequence[str]) -> list[str]:
-    """The names, with a number behind those that stand twice."""
-    return [f"{stem}-{stems[:k].count(stem) + 1}" if stems.count(stem) > 1 else stem for k, stem in enumerate(stems)]
+    """The names, with a number behind those that stand twice, in large letters or small: some systems know no other."""
+    lower, names, taken = [stem.casefold() for stem in stems], list[str](), set[str]()
+    for stem in stems:
+        number = 1
+        name = stem if lower.count(stem.casefold()) == 1 else f"{stem}-1"
+        while name.casefold() in taken:
+            number += 1
+            name = f"{stem}-{number}"
+        taken.add(name.casefold())
+        names.append(name)
+    return names
 
 
 def fit_remounted(

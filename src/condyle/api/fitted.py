@@ -308,7 +308,7 @@ class Fit:
         The folder is made if it is missing. Returns the fit with its folder, its files, and what there was to say.
         """
         from ..io.exports.take_npz import write_motion_npz
-        from ..io.folder import stage_files
+        from ..io.folder import check_name, stage_files
         from ..io.skeleton_file import to_json, write_skeleton
 
         told = [finding for finding in self.motion.findings if finding.code.startswith("gap-")]
@@ -327,7 +327,7 @@ class Fit:
 
                 write_field(stage.path / FIELD, self.field)
             for name, data in (beside or {}).items():
-                (stage.path / name).write_bytes(data)
+                (stage.path / check_name(name)).write_bytes(data)
                 stage.given.add(name)
             if export:
                 from ..io.exports.export import check_scene, write_formats

@@ -1,4 +1,4 @@
-"""Ctrl-C, and the signals by which systems end a program (TERM) and its terminal (HUP), as one exception."""
+"""Ctrl-C, and the signals by which systems end a program (TERM) and its terminal (HUP; BREAK), as one exception."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")  # the last is not there on every system
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # of the last two a system has one
 
 
 class Interrupted(KeyboardInterrupt):

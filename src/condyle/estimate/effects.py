@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..maths.least_squares import factor_columns, invert_positive, solve_triangle
+from ..maths.least_squares import factor_columns, invert_open, invert_positive, solve_triangle
 from ..model.values import dataclass
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ NEWTON_ROUNDS = 12  # at most; five are usual
 NEWTON_MAX_STEP = 2.0  # up, in the logarithm of a variance
 NEWTON_SETTLED = 1e-3  # change of the logarithms of the variances at which the rounds end
 EFFECT_MIN_RATIO = 1e-9  # of the noise's variance: what an effect that is not there is given
-OPEN_RATIO = 1e-9  # of the largest singular value, below which a direction of Newton's steps is open
 CLEAR_MAX_RATIO = 1e6  # largest entry of a matrix times that of its inverse, up to which none is
 PRICE_ROUNDS = 30  # at most; five are usual
 PRICE_SETTLED = 1e-9  # share of the limit that may be asked for beyond it
@@ -235,7 +234,7 @@ def _solve_open(A: Floats, free: Bools, right: Floats) -> Floats:
         back = np.full(A.shape, np.inf)
     clear = np.abs(back).max(axis=(1, 2)) * np.abs(whole).max(axis=(1, 2)) < CLEAR_MAX_RATIO
     if not clear.all():  # NaN is not
-        back = np.where(clear[:, None, None], back, np.linalg.pinv(A, rcond=OPEN_RATIO))
+        back = np.where(clear[:, None, None], back, invert_open(A))
     return np.asarray((back @ right[..., None])[..., 0])
 
 

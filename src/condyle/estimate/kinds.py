@@ -82,7 +82,7 @@ def measure_motion(take: Take, sums: PairSums, fits: PairFits, noise: Noise, sca
     if len(size):  # sensors that sit on one point still belong to a figure of some size
         size = np.maximum(size, 0.3 * median(size))
     seconds = take.seconds * fits.frames / max(take.frames, 1) if take.timed else np.full(len(size), np.inf)
-    samples = np.minimum(fits.frames, np.maximum(INDEPENDENT_SAMPLES_HZ * seconds, 1.0))
+    samples = np.minimum(np.maximum(fits.frames, 1), np.maximum(INDEPENDENT_SAMPLES_HZ * seconds, 1.0))
     main = np.sqrt(np.maximum(spread[:, 1] + spread[:, 2] - spread[:, 0], 0.0))
     per_axis = fits.residual / np.sqrt(3) if scale is None else scale
     # White noise is new in every frame; what a gap has beyond it comes and goes with the motion.

@@ -160,7 +160,7 @@ def to_facts(angles: Angles) -> dict[str, Any]:
 
 def write_facts(path: Path, angles: Angles) -> None:
     """angles.json."""
-    path.write_text(json.dumps(to_facts(angles), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    path.write_bytes(json.dumps(to_facts(angles), indent=2, allow_nan=False).encode() + b"\n")
 
 
 def write_tables(folder: Path, stem: str, angles: Angles, formats: Sequence[str], unit: AngleUnit) -> list[Path]:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from ..errors import CondyleError
+from ..errors import CondyleError, check_path
 from . import FIT_FILES, MANIFEST
 
 if sys.platform == "win32":  # not where it is used: a signal in the middle of an import would leave the file behind
@@ -36,7 +36,7 @@ def open_atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     folder is missing or cannot be written, where another process is writing the same file, and where it is one that a
     fit is read from.
     """
-    file = Path(path)
+    file = check_path(path, "a file")
     if file.is_dir():
         raise CondyleError("is a folder; give the name of a file", code="unwritable", path=file)
     if file.name in FIT_FILES and file.exists() and (file.parent / MANIFEST).exists():

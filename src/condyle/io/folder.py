@@ -32,13 +32,14 @@ from typing import Literal
 
 import msgspec
 
-from ..errors import CondyleError, UsageError
+from ..errors import CondyleError, UsageError, check_path
 from ..findings import Finding
 from . import FIELD, FIT_FILES, MANIFEST, REPORT, SKELETON
 from .atomic import PREFIX, flush_folder, keep_mode, open_locked, read_small, remove_locked
 
 LOCK, STAGE, JOURNAL = f"{PREFIX}lock", f"{PREFIX}stage", f"{PREFIX}journal"
-DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # names that Windows keeps for itself
+# names that Windows keeps for itself, with superscript digits as well, whatever ending and blanks follow
+DEVICES = re.compile(r"(con|conin\$|conout\$|prn|aux|nul|(com|lpt)[\d¹²³]) *(\..*)?", re.IGNORECASE)
 FORBIDDEN = re.compile(r'[<>:"|?*]')  # in names of files on Windows
 MANIFEST_MOST_BYTES = 2**24  # of a manifest or a journal
 LOCK_LONGEST_WAIT_S = 10.0  # that a reader waits for a writer that moves its files in, which takes milliseconds
@@ -94,7 +95,8 @@ def check_name(name: str) -> str:
     if (
         not name
         or leads
-        or name.startswith(".")
+        or name.startswith((".", " "))
+        or name.endswith((".", " "))  # which Windows takes off
         or DEVICES.fullmatch(name)
         or FORBIDDEN.search(name)
         or not name.isprintable()
@@ -115,7 +117,7 @@ def stage_files(
 
     The folder is made where it is missing, and is not left behind empty.
     """
-    place = Path(folder)
+    place = check_path(folder, "a folder")
     stage = Staging(place, fit_id, replaces=replaces, kept=kept)
     with _make_folder(place), lock_folder(place):
         try:

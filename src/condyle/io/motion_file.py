@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import mmap
+import os
 import struct
 import sys
 import warnings
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from ..errors import CondyleError
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints
-from ..maths.spool import hide, over_frames
+from ..maths.spool import hide, over_frames, spool_bytes
 from ..model.clock import LATEST
 from ..model.motion import Motion, derive_motion
 from ..model.skeleton import Joint, Skeleton
@@ -39,6 +40,7 @@ _DAMAGE = (zipfile.BadZipFile, struct.error, EOFError, ValueError, NotImplemente
 AROUND_S = 1.0  # before and after a loop holds in which its gap is told as well: how it came and went
 _ROTATION_MAX_OFF = 0.01  # of the sum of squares and of the determinant of a rotation matrix, rounded to float16 or so
 _SUMMED_AT_ONCE = 2**20  # bytes
+_REPLACED_WHILE_MAPPED = os.name == "posix"  # Windows refuses to replace a file that is mapped, by whomever
 
 
 @dataclass(frozen=True, eq=False)
@@ -273,10 +275,18 @@ def _map_arrays(file: Path) -> tuple[dict[str, NDArray[Any]], mmap.mmap]:
             if missing:
                 raise CondyleError(f"no array '{missing[0]}'; {_AGAIN}", code="missing-array")
             wanted = [name for name in (*needed, "time", "segment", "fit_id") if name in there]
-            mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+            mapping = _map_file(stream)
             return {name: _map_member(mapping, stream, there[name]) for name in wanted}, mapping
     except _DAMAGE as error:
         raise CondyleError(f"is cut short or damaged ({error}); {_AGAIN}", code="damaged-file") from None
+
+
+def _map_file(stream: IO[bytes]) -> mmap.mmap:
+    """The file, or where that would keep it from being written anew, a copy of it on disk."""
+    if _REPLACED_WHILE_MAPPED:
+        return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    stream.seek(0)
+    return spool_bytes(iter(lambda: stream.read(_SUMMED_AT_ONCE), b""))
 
 
 def _map_member(mapping: mmap.mmap, stream: IO[bytes], member: zipfile.ZipInfo) -> NDArray[Any]:

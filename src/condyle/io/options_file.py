@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -104,7 +105,8 @@ def _read_fit(content: dict[str, Any], folder: Path) -> dict[str, Any]:
     return values
 
 
-def _types(kind: type) -> dict[str, Any]:
+@cache
+def _types(kind: type) -> Mapping[str, Any]:
     hints = get_type_hints(kind)
     return {one.name: hints[one.name] for one in fields(kind)}
 

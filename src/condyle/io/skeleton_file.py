@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import CondyleError
 from ..maths.least_squares import is_covariance
 from ..model.profile import FileWindow
-from ..model.skeleton import Joint, Skeleton
+from ..model.skeleton import TURNING, Joint, Skeleton
 from ..model.take import FARTHEST
 from . import MANIFEST, SKELETON, values
 from .atomic import open_atomic
@@ -69,20 +69,26 @@ def from_json(data: bytes, *, path: str | Path | None = None) -> Skeleton:
 
 
 def _check_joint(joint: Joint, path: str | Path | None) -> None:
-    """Raises where a joint is so far away that it is none, or its axis is no direction or its covariance none."""
-    far = not all((np.abs(p) < FARTHEST).all() for p in (joint.p_child_joint, joint.p_parent_joint))
-    axes = [axis for axis in (joint.axis_child, joint.axis_parent) if axis is not None]
-    if far or any(abs(float(axis @ axis) - 1) > AXIS_MAX_OFF for axis in axes):
-        what = "is farther away than any sensor" if far else "has an axis that is not of unit length"
-        raise CondyleError(
-            f"the joint of '{joint.child}' and '{joint.parent}' {what}; write it anew with condyle fit",
-            code="bad-skeleton",
-            path=path,
-        )
-    for V in (joint.covariance, joint.axis_covariance):
-        if V is not None and not is_covariance(V):
-            text = f"the covariance of the joint of '{joint.child}' and '{joint.parent}' is none"
-            raise CondyleError(f"{text}; write it anew with condyle fit", code="bad-skeleton", path=path)
+    """Raises where a joint is so far away that it is none, or its axis is missing or no direction, a length of it none
+    or its covariance none.
+    """
+    lengths = (joint.residual, joint.explained, joint.line_95, joint.pitch, joint.travel)
+    sides = (joint.axis_child, joint.axis_parent)
+    axes = [axis for axis in sides if axis is not None]
+    if not all((np.abs(p) < FARTHEST).all() for p in (joint.p_child_joint, joint.p_parent_joint)):
+        what = "is farther away than any sensor"
+    elif any(np.abs(axis).max() > 2 or abs(float(axis @ axis) - 1) > AXIS_MAX_OFF for axis in axes):
+        what = "has an axis that is not of unit length"
+    elif len(axes) < len(sides) and joint.kind in TURNING:
+        what = f"is a {joint.kind} without its axis"
+    elif not all(abs(length) < FARTHEST for length in lengths if length is not None):
+        what = "has a length that no figure has"
+    elif not all(is_covariance(V) for V in (joint.covariance, joint.axis_covariance) if V is not None):
+        what = "has a covariance that is none"
+    else:
+        return
+    text = f"the joint of '{joint.child}' and '{joint.parent}' {what}; write it anew with condyle fit"
+    raise CondyleError(text, code="bad-skeleton", path=path)
 
 
 def read_skeleton(path: str | Path) -> Skeleton:

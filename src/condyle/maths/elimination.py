@@ -244,6 +244,7 @@ def inverse_symmetric(H: Floats) -> Floats:
     largest = np.abs(H).max(axis=(1, 2))
     most = float(np.finfo(H.dtype).max) ** COFACTOR_POWER
     if largest.size and not (1 / most < float(largest.min()) and float(largest.max()) < most):
+        H = np.where(np.isfinite(largest)[:, None, None], H, H.dtype.type(0))
         power = -np.frexp(largest)[1][:, None, None]  # by powers of two, which no digit notices
         return np.asarray(np.ldexp(_inverse_by_cofactors(np.ldexp(H, power)), power))
     return _inverse_by_cofactors(H)

@@ -15,6 +15,7 @@ INVERTED_AT_ONCE = 18  # columns up to which a matrix is inverted without taking
 SYMMETRIC_ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # of a symmetric 3 x 3 matrix
 SYMMETRIC_SHARE = 1e-6  # by which a covariance may differ from its transpose, or fall below zero, by rounding
 COVARIANCE_MAX_SIZE = 1e24  # of its entries: sums and products of larger ones are no numbers any more
+OPEN_RATIO = 1e-9  # of the largest singular value, below which a direction is open
 INDEPENDENT_RATIO = 1e-9  # of the largest diagonal entry of a triangle, below which a column says nothing new
 
 
@@ -70,6 +71,12 @@ def invert_positive(A: Floats) -> Floats:
     out[..., :half, half:], out[..., half:, :half] = -across, -np.swapaxes(across, -1, -2)
     out[..., half:, half:] = second
     return out
+
+
+def invert_open(A: Floats) -> Floats:
+    """The inverse of matrices (..., F, F); open directions have 0, and all of one that holds what is no number."""
+    known = np.isfinite(A).all(axis=(-2, -1), keepdims=True)
+    return np.asarray(np.linalg.pinv(np.where(known, A, 0.0), rcond=OPEN_RATIO))
 
 
 def is_well_conditioned(unit: Floats) -> bool:

@@ -15,10 +15,9 @@ from ..maths.series import follow_turns
 from .axes import Axis, AxisChain, AxisKind, Recorded, invert, tabulate
 from .limbs import find_covariance, find_sides
 from .motion import match_bodies
-from .skeleton import ONE_AXIS, Joint, Kind, Skeleton
+from .skeleton import ONE_AXIS, TURNING, Joint, Skeleton
 from .take import Take
 
-TURNING: tuple[Kind, ...] = (*ONE_AXIS, "universal", "slider")  # kinds with axes
 CHAIN_MAX_FRAMES = 20_000  # frames at most that tables are made from
 STILL_SHARE = 0.02  # rms motion of a base over that of its tool, below which it stands still
 

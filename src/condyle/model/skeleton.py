@@ -21,6 +21,7 @@ Between = Literal["joints", "joint and axis", "axes"]
 
 Kind = Literal["ball", "hinge", "rigid", "undetermined", "universal", "screw", "slider"]
 ONE_AXIS: tuple[Kind, ...] = ("hinge", "screw")  # kinds that turn about one axis
+TURNING: tuple[Kind, ...] = (*ONE_AXIS, "universal", "slider")  # kinds with axes
 Point = Literal["determined", "arbitrary"]
 Tone = Literal["good", "look", "bad"]
 SURE_SUPPORT = 0.95  # support from which a joint is sure; at least 95 % of those are right on recordings of data/more

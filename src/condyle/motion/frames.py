@@ -119,8 +119,10 @@ class FrameBuilder:
                 return None
             return self._frame(k, _axes_on_z(Z, Y), NO_SD, "pose", f"Z: axis of the one knee; Y: {made_up}")
         left, right = (body.end(c, k) for c in pair)
-        A = _axes_on_z(right.p - left.p, Y)
         L = float(np.linalg.norm(right.p - left.p))
+        if L == 0:  # a damaged figure: no direction
+            return None
+        A = _axes_on_z(right.p - left.p, Y)
         sd = np.array([_sd_along(A[:, 1], left, right) / L, _sd_along(A[:, 0], left, right) / L, np.nan])
         return self._frame(k, A, sd, "functional", f"Z: left to right hip; Y: {made_up}")
 
@@ -163,6 +165,8 @@ class FrameBuilder:
         left, right = (body.end(c, k) for c in pair)
         across = right.p - left.p
         L = float(np.linalg.norm(across))
+        if L == 0:
+            return None
         if body.parent(k) < 0:
             Y, made = self._find_up(k)
             if Y is None:
@@ -172,8 +176,10 @@ class FrameBuilder:
             return self._frame(k, A, sd, "functional", f"Z: left to right shoulder; Y: {made}")
         waist = body.end(k, k)
         long = (left.p + right.p) / 2 - waist.p
-        A = _axes_on_y(long, across)
         H = float(np.linalg.norm(long))
+        if H == 0:
+            return None
+        A = _axes_on_y(long, across)
         ends = [_half(left), _half(right), waist]
         sd = np.array(
             [_sd_along(A[:, 2], *ends) / H, _sd_along(A[:, 0], left, right) / L, _sd_along(A[:, 0], *ends) / H]
@@ -190,8 +196,8 @@ class FrameBuilder:
         bend = k if body.part(k) in BEND_PARTS else below
         axis = None if bend is None else self._axis(bend)
         Y, made, ends, L = posed.R_body_anat[:, 1], "", [], np.nan
-        if below is not None:
-            far = body.end(below, k)
+        far = None if below is None else body.end(below, k)
+        if far is not None and (own.p != far.p).any():
             Y, L = _unit(own.p - far.p), float(np.linalg.norm(own.p - far.p))
             made, ends = "Y: joint to joint; ", [own, far]
         elif self.neutral.rows is None and float(np.linalg.norm(own.p)) > 1e-3:

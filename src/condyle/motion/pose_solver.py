@@ -14,6 +14,7 @@ import numpy as np
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, T, select
 from ..maths.elimination import DAMPING_ARM_M, Factors, KinematicRig, cross, dot, outer, product
+from ..maths.least_squares import invert_open
 from ..model.values import dataclass
 
 SOLVE_MAX_STEPS = 60  # of damped Gauss-Newton for one pose
@@ -284,7 +285,10 @@ class Equations:
         for i, loop in enumerate(self.loops):
             opened = measure_opening(self.state, loop, x, t) + (0.0 if gaps is None else gaps[i])
             right[:, 3 * i : 3 * i + 3] = np.where(loop.weight > 0, opened, 0.0).T
-        force = np.linalg.solve(self.matrix, right[..., None])[..., 0]
+        try:
+            force = np.linalg.solve(self.matrix, right[..., None])[..., 0]
+        except np.linalg.LinAlgError:  # loops that hold each other, in a frame of numbers that no figure has
+            force = (invert_open(self.matrix) @ right[..., None])[..., 0]
         for k, (px, pt) in enumerate(self.pulls):
             gx, gt = gx + force[:, k] * px, gt + force[:, k] * pt
         x, t, s, gain = self.factors.solve(gx, gt, gs)

@@ -100,19 +100,18 @@ def find_swaps(take: Take, known: Sequence[tuple[int, int]] = ()) -> list[Swap]:
     first: tuple[Floats, Floats] | None = (residual, share)
     take = take.mask(spikes) if spikes.any() else take
     done: set[tuple[int, int]] = set()
-    tried: set[tuple[int, int]] = set()
+    left: list[_Best] | None = None
     for _ in range(2 * MOST_SWAPPED_PAIRS):
-        best = _best_exchange(take, crossings, tried, first)
-        if best is None:
+        left = _rank_exchanges(take, crossings, done, first) if left is None else left
+        if not left:
             break
-        tried.add(best.pair)
+        best = left.pop(0)
         swapped = _orient(take, best.pair, np.repeat(best.swapped, np.diff(best.cuts)), known)
         swaps = _verify(take, best.pair, _refine(take, best, swapped))
         if swaps:
-            take, first = exchange_back(take, swaps), None
+            take, first, left = exchange_back(take, swaps), None, None  # what did not fit before may do so now
             found += swaps
             done.add(best.pair)
-            tried = done.copy()  # what did not fit before may do so now
     return sorted(found, key=lambda one: one.first)
 
 
@@ -202,24 +201,24 @@ class _Best:
     fall: float
 
 
-def _best_exchange(
+def _rank_exchanges(
     take: Take,
     crossings: dict[tuple[int, int], Ints],
-    tried: set[tuple[int, int]],
+    done: set[tuple[int, int]],
     joints: tuple[Floats, Floats] | None,
-) -> _Best | None:
-    """The pair not tried so far whose exchange lowers the residuals most; None where none is worth it.
+) -> list[_Best]:
+    """Of every pair that is not done the best exchange, if it is worth it; what lowers the residuals most comes first.
 
     joints   what `_best_joints` finds in this take, where that is known
     """
     part, rows = take.thin(SUMMED_FRAMES)
     residual, share = joints or _best_joints(part, sum_pairs(part))
     guessed = _suspect_pairs(share)
-    pairs = {*crossings, *guessed} - tried
+    pairs = {*crossings, *guessed} - done
     if not pairs:
-        return None
+        return []
     floor = EXACT_SHARE * measure_nearness(take)
-    best = None
+    best: dict[tuple[int, int], _Best] = {}
     for pair in sorted(pairs):
         for guess in (False, True) if pair in guessed else (False,):
             cuts, seen = _cuts(take, pair, crossings.get(pair, np.empty(0, np.int64)), guess)
@@ -231,9 +230,9 @@ def _best_exchange(
             trial = Exchange(sum_stretches(part, pair, edges), pair, residual, floor)
             worth = GUESSED_MIN_FALL if guess else SEEN_MIN_FALL
             swapped, fall = trial.search(worth)
-            if fall >= worth and (best is None or fall > best.fall):
-                best = _Best(pair, cuts, swapped, seen, fall)
-    return best
+            if fall >= worth and (pair not in best or fall > best[pair].fall):
+                best[pair] = _Best(pair, cuts, swapped, seen, fall)
+    return sorted(best.values(), key=lambda one: -one.fall)
 
 
 def _suspect_pairs(share: Floats) -> set[tuple[int, int]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import CondyleError, UsageError
+from ..errors import CondyleError, UsageError, check_path
 from ..findings import many
 from ..io.folder import lock_folder
 from .discover import find_takes
@@ -84,7 +84,7 @@ def batch(
         check_parquet()
     if workers is not None and (workers < 1 or cluster is not None):
         raise UsageError("workers is a number of processes on this machine, one or more", code="bad-option")
-    folder = Path(os.path.abspath(out))
+    folder = Path(os.path.abspath(check_path(out, "a folder")))
     root, entries, notes = _list_takes(Path(source), folder, dict(settings or {}), performers)
     steps = make_steps(root, entries, folder)
     with _make_folder(folder), lock_folder(folder), Ledger(folder) as ledger:

@@ -164,10 +164,12 @@ def make_names(files: Iterable[PurePath]) -> list[str]:
         for path, name in zip(paths, names, strict=True)
     ]
     taken: set[str] = set()
+    numbers: dict[str, int] = {}  # of a name that stands many times: where to go on
     for k, name in enumerate(names):
-        number = 1
+        number = numbers.get(name, 1)
         while (chosen := name if number == 1 else f"{name}-{number}").casefold() in taken:
             number += 1
+        numbers[name] = number
         taken.add(chosen.casefold())
         names[k] = chosen
     return names
@@ -188,7 +190,7 @@ def clean_name(name: str) -> str:
 
 
 def _clean(part: str) -> str:
-    kept = _NOT_IN_NAMES.sub("_", part)[:LONGEST_FOLDER_NAME].strip(" ").rstrip(".") or "_"
+    kept = _NOT_IN_NAMES.sub("_", part)[:LONGEST_FOLDER_NAME].strip(" ").rstrip(". ") or "_"
     return f"_{kept}" if kept.startswith(".") or DEVICES.fullmatch(kept) else kept
 
 

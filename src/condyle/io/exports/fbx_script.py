@@ -52,7 +52,7 @@ def write_fbx_script(scene: Scene, path: Path) -> Written:
     fps = max(1, round(rate)) if np.isfinite(rate) else 30
     base = fps / rate if np.isfinite(rate) else 1.0
     glb = f"{path.name.removesuffix(SUFFIX)}.glb"
-    path.write_text(SCRIPT.format(glb=repr(glb), fps=fps, fps_base=repr(float(base))), encoding="utf-8")
+    path.write_bytes(SCRIPT.format(glb=repr(glb), fps=fps, fps_base=repr(float(base))).encode())
     return Written((path,), scene.figure.findings)
 
 

@@ -43,6 +43,9 @@ LATCHED_PROFILE = f"""- history: 1
 RECORDER = ("rosbag2", {"ROS_DISTRO": "humble"})
 
 
+MovingFrame = tuple[str, str, np.ndarray, np.ndarray]
+
+
 def check_mcap(scene: Scene) -> None:
     """Raises where the package mcap is not installed."""
     if find_spec("mcap") is None:
@@ -57,17 +60,23 @@ def write_mcap(scene: Scene, path: Path) -> Written:
     for tree in trees:
         own = path if len(trees) == 1 else path.with_name(f"{path.stem}-{tree.names[0]}{path.suffix}")
         robot = Robot(tree)
-        states = _list_angles(robot)
+        states, moving = _list_angles(robot), _list_moving(tree)
+        description = to_urdf(robot, make_title(own), scene.body_mass if tree.parts[0] else None).decode()
         for number, rows in enumerate(segment_slices(tree.segment), 1):
             files.append(number_file(own, number))
-            _write_part(files[-1], robot, rows, states, scene.body_mass if tree.parts[0] else None)
+            _write_part(files[-1], robot, rows, states, moving, description)
     return Written(tuple(files), (*figure.findings, *describe_lost_loops(scene, figure)))
 
 
 def _write_part(
-    path: Path, robot: Robot, rows: slice, states: tuple[list[str], np.ndarray], body_mass: float | None
+    path: Path,
+    robot: Robot,
+    rows: slice,
+    states: tuple[list[str], np.ndarray],
+    moving: list[MovingFrame],
+    description: str,
 ) -> None:
-    """The frames of one recording, whose clock begins at 0; `states` as of `_list_angles`."""
+    """The frames of one recording, whose clock begins at 0; `states` as of `_list_angles`, description: the URDF."""
     from mcap.writer import Writer
 
     figure = robot.figure
@@ -86,9 +95,8 @@ def _write_part(
         def put(topic: str, time: int, message: bytes) -> None:
             writer.add_message(channels[topic], time, message, time)
 
-        put("/robot_description", times[0], encode_string(to_urdf(robot, make_title(path), body_mass).decode()))
+        put("/robot_description", times[0], encode_string(description))
         put("/tf_static", times[0], encode_transforms(_list_fixed(robot), times[0]))
-        moving = _list_moving(figure)
         for frame, time in enumerate(times, rows.start):
             put(
                 "/tf",
@@ -121,7 +129,7 @@ def _list_fixed(robot: Robot) -> list[Transform]:
     return found
 
 
-def _list_moving(figure: Figure) -> list[tuple[str, str, np.ndarray, np.ndarray]]:
+def _list_moving(figure: Figure) -> list[MovingFrame]:
     """(frame, child, R (n, 3, 3), p (n, 3)): the base in the world, and each bone that moves on its parent."""
     found = []
     for k, name in enumerate(figure.names):
