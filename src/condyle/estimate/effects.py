@@ -248,13 +248,16 @@ class _Sums:
 
     def __init__(self, XX: Floats, Xy: Floats, yy: Floats, rows: Ints, groups: Ints, limit: Floats) -> None:
         self.XX, self.Xy, self.yy, self.rows, self.groups, self.limit = XX, Xy, yy, rows, groups, limit
-        self.member = (np.arange(groups.max() + 1)[:, None] == groups).astype(np.float64)
+        self.group, self.column = np.arange(groups.max() + 1), np.arange(len(groups))
+        self.member = (self.group[:, None] == groups).astype(np.float64)
         self.size = self.member.sum(axis=1)
 
     def at(self, problems: Bools) -> _Sums:
         """Some of them."""
-        XX, Xy, yy = (part[problems] for part in (self.XX, self.Xy, self.yy))
-        return _Sums(XX, Xy, yy, self.rows[problems], self.groups, self.limit[problems])
+        part = copy(self)
+        for name in ("XX", "Xy", "yy", "rows", "limit"):
+            setattr(part, name, getattr(self, name)[problems])
+        return part
 
     def within(self, at: Floats) -> Floats:
         """Logarithms of variances and noise, with the variances between the least and the limit."""
@@ -270,32 +273,37 @@ class _Sums:
         square = (b * b) @ self.member.T
         told = np.diagonal(C, axis1=1, axis2=2) @ self.member.T / variance
         known = np.maximum(self.size - told, 1e-3 * self.size)
-        left = self.yy - 2 * np.einsum("pf,pf->p", b, self.Xy) + _square(b, self.XX)
+        # What X'X makes of b is what it leaves of X'y, since C is the inverse of X'X / noise + 1 / variance.
+        left = self.yy - (b * self.Xy).sum(axis=1) - noise * (square / variance).sum(axis=1)
         left = np.maximum(left, 1e-12 * self.yy)
         free = np.maximum(self.rows - known.sum(axis=1), 1.0)
         price = self._price(square, known, variance)[:, None]
         whole = known + price * variance
-        to = np.concatenate([np.log(np.maximum(square / whole, 1e-300)), np.log(left / free)[:, None]], axis=1)
+        to = np.log(np.maximum(np.concatenate([square / whole, (left / free)[:, None]], axis=1), 1e-300))
         # dC = C_h C_h' / v_h and db = C_h b_h / v_h for a step of log v_h; a step of the log noise undoes all of them.
-        own = self.member * b[:, None]
-        M = 2 * own @ C @ _transpose(own) / variance[:, None]  # (P, G, H) slope of `square`
-        K = self.member @ np.square(C) @ self.member.T / variance[:, None] / variance[..., None]  # of `told`
-        K -= told[..., None] * np.eye(len(self.size))
-        M, K = (np.concatenate([part, -part.sum(axis=2, keepdims=True)], axis=2) for part in (M, K))
+        own, G = self.member * b[:, None], len(self.size)
+        M, K = np.empty((2, len(at), G, G + 1))  # slopes of `square` and of `told`
+        M[..., :G] = 2 * own @ C @ _transpose(own) / variance[:, None]
+        K[..., :G] = self.member @ (C * C) @ self.member.T / variance[:, None] / variance[..., None]
+        K[:, self.group, self.group] -= told
+        for part in (M, K):
+            part[..., G] = -part[..., :G].sum(axis=2)
         K_known = np.where((self.size - told > 1e-3 * self.size)[..., None], -K, 0.0)
-        K_whole = K_known + np.eye(len(self.size), at.shape[1]) * (price * variance)[..., None]
-        slope = M / np.maximum(square, 1e-300)[..., None] - K_whole / whole[..., None]
-        share, dear = np.exp(to[:, :-1]), variance / whole
-        shared = (share[:, None] @ slope)[:, 0] / np.maximum((share * dear).sum(axis=1), 1e-300)[:, None]
-        slope -= np.where(price[..., None] > 0, dear[..., None] * shared[:, None], 0.0)
-        fall = K_known.sum(axis=1) / free[:, None] - (noise / left)[:, None] * (M / variance[..., None]).sum(axis=1)
-        return to, np.concatenate([slope, fall[:, None]], axis=1)
+        slope = np.empty((len(at), G + 1, G + 1))
+        slope[:, :G] = M / np.maximum(square, 1e-300)[..., None] - K_known / whole[..., None]
+        if price.any():
+            dear, share = variance / whole, np.exp(to[:, :-1])
+            slope[:, self.group, self.group] -= price * dear
+            shared = (share[:, None] @ slope[:, :G])[:, 0] / np.maximum((share * dear).sum(axis=1), 1e-300)[:, None]
+            slope[:, :G] -= np.where(price[..., None] > 0, dear[..., None] * shared[:, None], 0.0)
+        noisy = (noise / left)[:, None] * (M / variance[..., None]).sum(axis=1)
+        slope[:, G] = K_known.sum(axis=1) / free[:, None] - noisy
+        return to, slope
 
     def _precision(self, variance: Floats, noise: Floats) -> Floats:
         """(P, F, F) of the coefficients of X."""
         A = self.XX / noise[:, None, None]
-        k = np.arange(A.shape[1])
-        A[:, k, k] += 1 / variance[:, self.groups]
+        A[:, self.column, self.column] += 1 / variance[:, self.groups]
         return np.asarray(A)
 
     def _price(self, square: Floats, known: Floats, variance: Floats) -> Floats:

@@ -100,9 +100,7 @@ class FieldRows:
         return cls._of(blocks, c, zero, (eye[:, :3],) * J, (np.zeros((blocks.count, 3, 0)),) * J)
 
     @classmethod
-    def _of(
-        cls, blocks: Blocks, c: Floats, l: Floats, free: tuple[Floats, ...], skin: tuple[Floats, ...]
-    ) -> FieldRows:
+    def _of(cls, blocks: Blocks, c: Floats, l: Floats, free: tuple[Floats, ...], skin: tuple[Floats, ...]) -> FieldRows:
         """Those of blocks."""
         apart = blocks.arm - blocks.gap.transpose(0, 2, 1)  # from child to parent, as reported
         made = cls(
