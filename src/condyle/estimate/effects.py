@@ -273,8 +273,7 @@ class _Sums:
         square = (b * b) @ self.member.T
         told = np.diagonal(C, axis1=1, axis2=2) @ self.member.T / variance
         known = np.maximum(self.size - told, 1e-3 * self.size)
-        # What X'X makes of b is what it leaves of X'y, since C is the inverse of X'X / noise + 1 / variance.
-        left = self.yy - (b * self.Xy).sum(axis=1) - noise * (square / variance).sum(axis=1)
+        left = self.yy - 2 * np.einsum("pf,pf->p", b, self.Xy) + _square(b, self.XX)
         left = np.maximum(left, 1e-12 * self.yy)
         free = np.maximum(self.rows - known.sum(axis=1), 1.0)
         price = self._price(square, known, variance)[:, None]
