@@ -93,7 +93,7 @@ def test_whitening_of_products_is_that_of_the_rows(rng) -> None:
     """The products are made once; those of whitened columns follow for any correlation, also across segments."""
     fresh = np.isin(np.arange(40), [0, 13, 14])
     table = rng.standard_normal((120, 9))
-    y, q, X = np.split(table[None], [1, 4], axis=2)
+    q, y, X = np.split(table[None], [3, 4], axis=2)
     series = _EffectProducts(y[..., 0], q, X, np.ones((1, 3), dtype=bool), fresh)
     for rho in (0.0, 0.4, 0.9):
         rows = table.reshape(40, 3, 9)
@@ -102,9 +102,10 @@ def test_whitening_of_products_is_that_of_the_rows(rng) -> None:
         white[fresh] = rows[fresh] * np.sqrt(1 - rho**2)
         white = white.reshape(120, 9)
         np.testing.assert_allclose(series.whiten(np.array([rho]))[0], white.T @ white, rtol=0, atol=1e-10)
-        left = white[:, [0, *range(4, 9)]]
-        left = left - white[:, 1:4] @ np.linalg.lstsq(white[:, 1:4], left, rcond=None)[0]
+        left = white[:, 3:] - white[:, :3] @ np.linalg.lstsq(white[:, :3], white[:, 3:], rcond=None)[0]
         np.testing.assert_allclose(series.clear(np.array([rho]))[0][0], left.T @ left, rtol=0, atol=1e-10)
+        alone = series.clear(np.array([rho]), 1)[0]
+        np.testing.assert_allclose(alone, [[[left[:, 0] @ left[:, 0]]]], rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("limit", [0.02, 0.2])

@@ -207,6 +207,25 @@ def test_bodies_that_turn_about_one_axis_for_a_moment_are_no_hinge(seed: int) ->
     assert set(supports(world.take)) == {frozenset(edge) for edge in world.truth.edges}
 
 
+def test_pairs_that_are_worse_by_far_more_than_chance_need_no_error_of_whole_trees(
+    walk: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = nameless(walk.take)
+    structure = infer_structure(take)
+    asked = []
+    measure = support.ResidualRows.gains_without_blocks
+    monkeypatch.setattr(
+        support.ResidualRows,
+        "gains_without_blocks",
+        lambda self, tree, columns: asked.append(len(columns)) or measure(self, tree, columns),
+    )
+    found = measure_support(take, structure)
+    few = sum(asked)
+    monkeypatch.setattr(support, "RIVAL_MAX_SE", np.inf)
+    assert measure_support(take, structure) == found
+    assert 2 * few < sum(asked) - few
+
+
 def test_rivals_are_those_within_what_a_sure_edge_is_sure_by(walk: World, monkeypatch: pytest.MonkeyPatch) -> None:
     take = nameless(walk.take)
     structure = infer_structure(take)

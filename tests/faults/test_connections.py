@@ -251,6 +251,17 @@ def test_a_contact_ends_where_its_segment_does() -> None:
     assert (first - border in (0, 1), stop) == (True, n)
 
 
+def test_a_contact_is_followed_to_its_ends_however_far_they_are_from_where_it_was_seen() -> None:
+    n, first, stop = 4000, 500, 3700
+    p = np.tile([[0.0, 0, 0], [0.3, 0, 0]], (n, 1, 1))
+    p[:first, 1, 1] = p[stop:, 1, 1] = 1.0
+    apart = Take(("a", "b"), np.arange(n) / 60, np.tile(np.eye(3), (n, 2, 1, 1)), p)
+    points = np.array([[0.3, 0, 0], [0.0, 0, 0]])
+    found = ends_of(apart, None, Stretch(0, (0, 1), 2000, 2060, points, 0.001, 0.1, 1.0))
+    assert found == pytest.approx((first, stop), abs=0.25 * 60)  # s over which gaps are smoothed, times the rate
+    assert found == ends_of(apart, None, Stretch(0, (0, 1), 600, 3600, points, 0.001, 0.1, 1.0))
+
+
 def test_two_whose_gaps_to_a_third_are_known_are_expected_as_far_apart_as_chance_has_them() -> None:
     three, four = np.array([3.0]), np.array([4.0])
     assert _free(three, four, np.zeros(1)) == pytest.approx(5)

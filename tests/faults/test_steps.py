@@ -10,6 +10,7 @@ import pytest
 from condyle.estimate.fitting import ROBUST, fit_tree
 from condyle.estimate.intervals import Blocks
 from condyle.faults.steps import GapSeries, GapStep, find_step, likelihood_ratio, measure_rigid_steps, measure_step
+from condyle.maths import spool
 from condyle.model.options import FitOptions
 from condyle.simulate import Disturbances, SensorSlip, World, linkage, simulate
 
@@ -58,6 +59,23 @@ def test_a_body_that_is_not_asked_for_is_not_found(slipped: World, joints: list[
 def test_nothing_is_left_of_a_step_that_is_allowed_for(slipped: World, joints: list[GapSeries], step: GapStep) -> None:
     again = find_step([joint.with_step(step) for joint in joints], range(slipped.take.bodies), EDGE, ENOUGH / 3)
     assert again is None
+
+
+@pytest.mark.parametrize("block", [9, 60])
+def test_the_score_of_a_step_is_that_of_its_columns_beside_all_that_is_allowed_for(
+    joints: list[GapSeries], block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joint = joints[1]
+    again = replace(joint, known={})
+    monkeypatch.setattr(spool, "BLOCK_BYTES", 20 * joint.base[:3].nbytes)  # summed piece by piece from the end
+    for body in joint.bodies:
+        column = np.zeros((len(joint.left), 3, 3))
+        column[block:] = joint.side(body)[block:]
+        flat = column.reshape(-1, 3)
+        onto = joint.base.T @ flat
+        for gradient, information in (joint.scores(body), again.scores(body)):
+            np.testing.assert_allclose(gradient[block], flat.T @ joint.left.ravel() / joint.variance, rtol=1e-9)
+            np.testing.assert_allclose(information[block], (flat.T @ flat - onto.T @ onto) / joint.variance, rtol=1e-9)
 
 
 def test_a_rotation_is_not_told_where_there_was_none(slipped: World, joints: list[GapSeries], step: GapStep) -> None:

@@ -40,6 +40,20 @@ def test_any_other_input_has_another_hash(take: Take, change: dict[str, object])
     assert hash_input(replace(take, **change)) != hash_input(take)  # type: ignore[arg-type]
 
 
+def test_each_number_of_a_take_counts_to_its_last_bit(rng: np.random.Generator) -> None:
+    p = rng.normal(size=(2, 5, 3))  # 15 numbers a frame, of which 8 are folded
+    take = Take(tuple("abcde"), np.arange(2.0), np.tile(np.eye(3), (2, 5, 1, 1)), p)
+    found = {hash_input(take)}
+    for k in range(p.size):
+        other = p.copy().ravel()
+        other[k] = np.nextafter(other[k], np.inf)
+        found.add(hash_input(replace(take, p_world_body=other.reshape(p.shape))))
+    other = p.copy()
+    other[0, [0, 1]] = other[0, [1, 0]]
+    found.add(hash_input(replace(take, p_world_body=other)))
+    assert len(found) == p.size + 2
+
+
 def test_options_are_packed_with_what_they_stand_for(take: Take, tmp_path: Path) -> None:
     plain = pack_options(FitOptions(), ReadOptions())
     assert pack_options(FitOptions(), ReadOptions()) == plain

@@ -12,6 +12,7 @@ from condyle.maths.least_squares import (
     invert_normal,
     invert_open,
     invert_positive,
+    invert_triangle,
     is_above,
     is_covariance,
     solve_normal,
@@ -74,6 +75,15 @@ def test_symmetric_systems_are_solved_one_by_one_and_in_batches(rng) -> None:
     S, right = half @ np.swapaxes(half, -1, -2) + np.eye(3), rng.standard_normal((4, 5, 3))
     np.testing.assert_allclose(solve_symmetric(S, right), np.linalg.solve(S, right[..., None])[..., 0], rtol=1e-7)
     np.testing.assert_array_equal(solve_symmetric(S[1, 2], right[1, 2]), solve_symmetric(S, right)[1, 2])
+
+
+@pytest.mark.parametrize("size", [1, 18, 19, 75])
+def test_a_triangle_is_inverted_whole_and_in_blocks(size: int, rng) -> None:
+    half = rng.standard_normal((2, size, size))
+    lower = np.linalg.cholesky(half @ np.swapaxes(half, 1, 2) + size * np.eye(size))
+    back = invert_triangle(lower)
+    np.testing.assert_allclose(back @ lower, np.tile(np.eye(size), (2, 1, 1)), atol=1e-12)
+    assert not np.triu(back, 1).any()
 
 
 def test_what_columns_span_is_cleared_away_also_where_two_are_alike(rows) -> None:

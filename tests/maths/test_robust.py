@@ -17,6 +17,12 @@ def test_it_equals_numpys_median_without_nan(rows: int, rng: np.random.Generator
     assert float(median(values[:, 0])) == np.nanmedian(values[:, 0])
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3, 30, 64, 65, 100])
+def test_it_equals_numpys_median_where_all_is_known(rows: int, rng: np.random.Generator) -> None:
+    values = rng.standard_normal((rows, 4, 3))
+    np.testing.assert_array_equal(median(values), np.median(values, axis=0))
+
+
 def test_a_column_without_numbers_and_an_empty_table_give_zero() -> None:
     assert median(np.full((3, 2), np.nan)).tolist() == [0, 0]
     assert median(np.empty((0, 2))).tolist() == [0, 0]

@@ -18,10 +18,17 @@ from condyle.maths.series import (
     mean_step,
     segment_slices,
     spread_packets,
+    sum_from_end,
     usual_step,
 )
 
 EXACT = 1e-12  # s, and shares of a frame
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5])
+def test_each_row_has_all_behind_it_added(rows: int, rng: np.random.Generator) -> None:
+    values = rng.standard_normal((rows, 3))
+    np.testing.assert_allclose(sum_from_end(values.copy()), np.cumsum(values[::-1], axis=0)[::-1], rtol=EXACT)
 
 
 @pytest.mark.parametrize("count", [[4, 4, 4], [1, 1, 1], [3, 3, 5, 2]])

@@ -156,6 +156,7 @@ def test_a_loose_thing_and_another_person_do_not_disturb() -> None:
     assert found.delay[made.take.index("a_l_shank")] == pytest.approx(0.033, abs=DELAY)
     clean = together([world(), world(seed=2), prop(seconds=30.0, rate=60.0, seed=3, disturbances=NOISE)])
     assert not find_latency(clean.take).late.any()
+    assert find_latency(clean.take, only_late=True) is None
 
 
 def test_the_order_of_the_sensors_does_not_matter() -> None:

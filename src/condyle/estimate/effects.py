@@ -83,71 +83,75 @@ def fit_effects(y: Floats, Q: Floats, X: Floats, groups: Ints, fresh: Bools, lim
 
 
 class _EffectProducts:
-    """Products of the columns of tables (P, r b, 1 + K + F): y, columns that are free, those of effects. What whitening
+    """Products of the columns of tables (P, r b, K + 1 + F): columns that are free, y, those of effects. What whitening
     makes of them follows without the tables: with rho times the block before taken away, they are
-    now - rho (before + its transpose) + rho^2 (earlier - first).
+    now - rho near + rho^2 (earlier - first), where `near` are those with the block before, both ways round.
     """
 
     def __init__(self, y: Floats, q: Floats, X: Floats, keep: Bools, fresh: Bools) -> None:
         """y (P, r b), orthonormal columns q (P, r b, K) but for those that are not kept (P, K), and X (P, r b, F)."""
-        self.blocks, self.rows, self.columns = len(fresh), y.shape[1], 1 + q.shape[2]
+        self.blocks, self.rows, self.columns = len(fresh), y.shape[1], q.shape[2]
         self.first = int(fresh.sum())
         self.known = self.rows - keep.sum(axis=1)  # rows that the free columns leave
-        last, size = np.append(fresh[1:], True), self.columns + X.shape[2]
-        self.now, self.before, self.earlier, self.change = np.empty((4, len(y), size, size))
+        last, size = np.append(fresh[1:], True), self.columns + 1 + X.shape[2]
+        self.now, self.near, self.earlier, self.change = np.empty((4, len(y), size, size))
+        table = np.empty((self.rows, size))
+        rows, follows = table.reshape(self.blocks, -1, size), np.flatnonzero(~fresh[1:])
         for k in range(len(y)):
-            table = np.concatenate([y[k][:, None], q[k], X[k]], axis=1)
-            rows = table.reshape(self.blocks, -1, size)
+            table[:, : self.columns], table[:, self.columns], table[:, self.columns + 1 :] = q[k], y[k], X[k]
             begins, ends = rows[fresh].reshape(-1, size), rows[last].reshape(-1, size)
-            follows = ~fresh[1:]
-            one, two = (part if follows.all() else part[follows] for part in (rows[:-1], rows[1:]))
+            both = (rows[1:] + rows[:-1])[follows if len(follows) < self.blocks - 1 else slice(None)].reshape(-1, size)
             self.now[k] = table.T @ table
-            self.before[k] = one.reshape(-1, size).T @ two.reshape(-1, size)
             self.earlier[k] = self.now[k] - ends.T @ ends
-            self.change[k] = self.earlier[k] - begins.T @ begins
+            later = self.now[k] - begins.T @ begins
+            self.near[k] = both.T @ both - self.earlier[k] - later  # one product of a matrix with itself
+            self.change[k] = self.earlier[k] + later - self.now[k]
         problem, column = np.nonzero(~keep)
-        self.now[problem, 1 + column, 1 + column] = 1.0  # in the place of a column that says nothing
+        self.now[problem, column, column] = 1.0  # in the place of a column that says nothing
 
     def at(self, problems: Ints) -> _EffectProducts:
         """Some of them."""
         if len(problems) == len(self.now):
             return self
         part = copy(self)
-        for name in ("known", "now", "before", "earlier", "change"):
+        for name in ("known", "now", "near", "earlier", "change"):
             setattr(part, name, getattr(self, name)[problems])
         return part
 
-    def whiten(self, rho: Floats) -> Floats:
-        """The products of whitened columns."""
+    def whiten(self, rho: Floats, rows: slice = slice(None), columns: slice = slice(None)) -> Floats:
+        """The products of whitened columns, or some of them."""
+        now, near, change = (part[:, rows, columns] for part in (self.now, self.near, self.change))
         if not rho.any():
-            return np.asarray(self.now)
+            return np.asarray(now)
         rho = rho[:, None, None]
-        return np.asarray(self.now - rho * (self.before + _transpose(self.before)) + rho**2 * self.change)
+        return np.asarray(now - rho * near + rho**2 * change)
 
-    def clear(self, rho: Floats) -> tuple[Floats, Floats]:
+    def clear(self, rho: Floats, count: int | None = None) -> tuple[Floats, Floats]:
         """(P, 1 + F, 1 + F) products of whitened y and effects without the free columns, and (P,) the log of these'
         volume.
+
+        count  of the 1 + F columns, the first, that are asked for; all by default
         """
-        inner = self.whiten(rho)
-        k = slice(1, self.columns)
-        rest = np.r_[0, self.columns : inner.shape[1]]
-        root = np.linalg.cholesky(inner[:, k, k])
-        across = np.linalg.solve(root, inner[:, k][:, :, rest])
-        left = inner[:, rest][:, :, rest] - _transpose(across) @ across
+        K = self.columns
+        inner = self.whiten(rho, columns=slice(None if count is None else K + count))
+        root = np.linalg.cholesky(inner[:, :K, :K])
+        across = np.linalg.solve(root, inner[:, :K, K:])
+        left = inner[:, K : inner.shape[2], K:] - _transpose(across) @ across
         return left, np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
 
     def free(self, rho: Floats, b: Floats) -> Floats:
         """(P, K) coefficients of the free columns beside those of effects (P, F)."""
-        inner, k = self.whiten(rho), slice(1, self.columns)
-        right = inner[:, k, :1] - inner[:, k, self.columns :] @ b[..., None]
-        return np.asarray(np.linalg.solve(inner[:, k, k], right)[..., 0])
+        K = self.columns
+        inner = self.whiten(rho, slice(K))
+        right = inner[..., K : K + 1] - inner[..., K + 1 :] @ b[..., None]
+        return np.asarray(np.linalg.solve(inner[..., :K], right)[..., 0])
 
     def correlate(self, rho: Floats, b: Floats) -> Floats:
         """(P,) correlation from block to block of what coefficients b (P, F), and the free ones beside them, leave of
         y; none below zero is looked for.
         """
-        left = np.concatenate([np.ones((len(b), 1)), -self.free(rho, b), -b], axis=1)
-        closer, size = (_square(left, part) for part in (self.before, self.earlier))
+        left = np.concatenate([-self.free(rho, b), np.ones((len(b), 1)), -b], axis=1)
+        closer, size = 0.5 * _square(left, self.near), _square(left, self.earlier)
         return np.asarray(np.clip(closer / np.maximum(size, 1e-300), 0.0, CORRELATION_MAX))
 
     def log_shrinkage(self, rho: Floats) -> Floats:
@@ -156,7 +160,7 @@ class _EffectProducts:
 
     def noise_alone(self, rho: Floats) -> Floats:
         """(P,) restricted log likelihood of y without effects, with noise of this correlation."""
-        inner, volume = self.clear(rho)
+        inner, volume = self.clear(rho, 1)
         noise = np.maximum(inner[:, 0, 0] / self.known, 1e-300)
         return np.asarray(-0.5 * self.known * (1 + np.log(noise)) - volume + self.log_shrinkage(rho))
 
@@ -243,13 +247,16 @@ class _Sums:
 
     def __init__(self, XX: Floats, Xy: Floats, yy: Floats, rows: Ints, groups: Ints, limit: Floats) -> None:
         self.XX, self.Xy, self.yy, self.rows, self.groups, self.limit = XX, Xy, yy, rows, groups, limit
-        self.member = (np.arange(groups.max() + 1)[:, None] == groups).astype(np.float64)
+        self.group, self.column = np.arange(groups.max() + 1), np.arange(len(groups))
+        self.member = (self.group[:, None] == groups).astype(np.float64)
         self.size = self.member.sum(axis=1)
 
     def at(self, problems: Bools) -> _Sums:
         """Some of them."""
-        XX, Xy, yy = (part[problems] for part in (self.XX, self.Xy, self.yy))
-        return _Sums(XX, Xy, yy, self.rows[problems], self.groups, self.limit[problems])
+        part = copy(self)
+        for name in ("XX", "Xy", "yy", "rows", "limit"):
+            setattr(part, name, getattr(self, name)[problems])
+        return part
 
     def within(self, at: Floats) -> Floats:
         """Logarithms of variances and noise, with the variances between the least and the limit."""
@@ -270,27 +277,31 @@ class _Sums:
         free = np.maximum(self.rows - known.sum(axis=1), 1.0)
         price = self._price(square, known, variance)[:, None]
         whole = known + price * variance
-        to = np.concatenate([np.log(np.maximum(square / whole, 1e-300)), np.log(left / free)[:, None]], axis=1)
+        to = np.log(np.maximum(np.concatenate([square / whole, (left / free)[:, None]], axis=1), 1e-300))
         # dC = C_h C_h' / v_h and db = C_h b_h / v_h for a step of log v_h; a step of the log noise undoes all of them.
-        own = self.member * b[:, None]
-        M = 2 * own @ C @ _transpose(own) / variance[:, None]  # (P, G, H) slope of `square`
-        K = self.member @ np.square(C) @ self.member.T / variance[:, None] / variance[..., None]  # of `told`
-        K -= told[..., None] * np.eye(len(self.size))
-        M, K = (np.concatenate([part, -part.sum(axis=2, keepdims=True)], axis=2) for part in (M, K))
+        own, G = self.member * b[:, None], len(self.size)
+        M, K = np.empty((2, len(at), G, G + 1))  # slopes of `square` and of `told`
+        M[..., :G] = 2 * own @ C @ _transpose(own) / variance[:, None]
+        K[..., :G] = self.member @ (C * C) @ self.member.T / variance[:, None] / variance[..., None]
+        K[:, self.group, self.group] -= told
+        for part in (M, K):
+            part[..., G] = -part[..., :G].sum(axis=2)
         K_known = np.where((self.size - told > 1e-3 * self.size)[..., None], -K, 0.0)
-        K_whole = K_known + np.eye(len(self.size), at.shape[1]) * (price * variance)[..., None]
-        slope = M / np.maximum(square, 1e-300)[..., None] - K_whole / whole[..., None]
-        share, dear = np.exp(to[:, :-1]), variance / whole
-        shared = (share[:, None] @ slope)[:, 0] / np.maximum((share * dear).sum(axis=1), 1e-300)[:, None]
-        slope -= np.where(price[..., None] > 0, dear[..., None] * shared[:, None], 0.0)
-        fall = K_known.sum(axis=1) / free[:, None] - (noise / left)[:, None] * (M / variance[..., None]).sum(axis=1)
-        return to, np.concatenate([slope, fall[:, None]], axis=1)
+        slope = np.empty((len(at), G + 1, G + 1))
+        slope[:, :G] = M / np.maximum(square, 1e-300)[..., None] - K_known / whole[..., None]
+        if price.any():
+            dear, share = variance / whole, np.exp(to[:, :-1])
+            slope[:, self.group, self.group] -= price * dear
+            shared = (share[:, None] @ slope[:, :G])[:, 0] / np.maximum((share * dear).sum(axis=1), 1e-300)[:, None]
+            slope[:, :G] -= np.where(price[..., None] > 0, dear[..., None] * shared[:, None], 0.0)
+        noisy = (noise / left)[:, None] * (M / variance[..., None]).sum(axis=1)
+        slope[:, G] = K_known.sum(axis=1) / free[:, None] - noisy
+        return to, slope
 
     def _precision(self, variance: Floats, noise: Floats) -> Floats:
         """(P, F, F) of the coefficients of X."""
         A = self.XX / noise[:, None, None]
-        k = np.arange(A.shape[1])
-        A[:, k, k] += 1 / variance[:, self.groups]
+        A[:, self.column, self.column] += 1 / variance[:, self.groups]
         return np.asarray(A)
 
     def _price(self, square: Floats, known: Floats, variance: Floats) -> Floats:

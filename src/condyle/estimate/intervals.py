@@ -9,6 +9,7 @@ Where the gap is white and no larger than the sensors' noise, only the joint's o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..maths import rotation
+from ..maths.arrays import evenly
 from ..maths.least_squares import INDEPENDENT_RATIO, clear_of, factor_columns, invert_normal, is_well_conditioned
 from ..maths.robust import median
 from ..maths.series import average_runs, block_starts, segment_slices
@@ -407,6 +409,17 @@ class Blocks:
             "bjxy,jy->bjx", R_parent, solution.p_parent_joint
         )  # the sensors' distance as the joint has it; the measured one would explain its own noise
         self.gap = (self.arm - d).transpose(0, 2, 1)  # (b, 3, J)
+
+    def thin(self, most: int) -> Blocks:
+        """So many of the blocks at most, evenly spread, with the angles that they have among all."""
+        if self.count <= most:
+            return self
+        part, chosen = copy(self), evenly(self.count, most)
+        part.count, part.step, part.shapes = most, self.step * self.count / most, None
+        for name in ("first", "weight", "fresh", "run", "place", "R_child", "R_parent", "Z", "arm", "gap"):
+            setattr(part, name, getattr(self, name)[chosen])
+        part.__dict__["_angles"] = self._angles[chosen]
+        return part
 
     def count_blocks(self, seconds: float) -> int:
         """Blocks in so many seconds, at most those there are."""

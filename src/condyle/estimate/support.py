@@ -33,7 +33,8 @@ from .tree import SEARCH_FRAMES, ResidualRows
 
 SURE_SD = 1.645  # standard errors that SURE_SUPPORT is
 SCORE_SD = 0.1  # log residual by which two scores differ for reasons that repeat in every block of time
-RIVAL_MAX_LOG = 4.0  # log residual by which a pair is so much worse than every edge that no error makes it a rival
+RIVAL_MAX_LOG = 4.0  # log residual by which a pair is so much worse than every edge that no error makes it a rival,
+RIVAL_MAX_SE = 15.0  # ... or standard errors of the two pairs' own residuals; those of whole trees are as large
 UNLIKE_MEDIANS = 20.0  # residual over the usual one; right edges of tests/goldens have 9 at most, wrong ones 29
 UNLIKE_SIZE_SHARE = 0.01  # ... and residual over the distance of its sensors, below which it may be rounding
 MOST_RIVALS = 3  # that are named for an edge
@@ -105,13 +106,16 @@ def _standard_errors(take: Take, structure: Structure, edges: Ints) -> tuple[Int
     extra = np.where(tied, extra - near, extra)
     score = 0.5 * np.log(square)
     larger = score[:, pair] - score[:, own]
-    least = (larger[0] + extra) / np.hypot(rows.blocks.error(larger[1:]), SCORE_SD)
+    alone = np.hypot(rows.blocks.error(larger[1:]), SCORE_SD)
+    least = (larger[0] + extra) / alone
     if not many:
         gain = rows.gains(tree)[edge, pair] / 6 + extra
-        rival, place = distinct(pair[gain < RIVAL_MAX_LOG]), np.zeros(len(pairs), dtype=np.int64)
+        rival = distinct(pair[gain < np.minimum(RIVAL_MAX_LOG, RIVAL_MAX_SE * alone)])
+        error, some, place = np.zeros(len(pair)), np.isin(pair, rival), np.zeros(len(pairs), dtype=np.int64)
         place[rival] = np.arange(len(rival))
-        error, some = np.zeros(len(pair)), np.isin(pair, rival)
-        error[some] = rows.blocks.error(rows.gains_without_blocks(tree, rival)[:, edge[some], place[pair[some]]]) / 6
+        if len(rival):
+            without = rows.gains_without_blocks(tree, rival)[:, edge[some], place[pair[some]]]
+            error[some] = rows.blocks.error(without) / 6
         least = np.fmin(least, gain / np.hypot(error, SCORE_SD))
     z = np.full((len(edges), len(pairs)), np.inf)
     z[edge, pair] = least

@@ -432,28 +432,42 @@ def ends_of(take: Take, good: Bools | None, one: Stretch, most: float = np.inf) 
 
     most   [m]  gap up to which they do, whatever the stretch itself has
     """
-    i, j = one.bodies
-    seen = take.seen[:, i] & take.seen[:, j]
-    if good is not None:
-        seen = seen & good[:, i] & good[:, j]
-    child = np.einsum("nxy,y->nx", take.R_world_body[:, i], one.points[0]) + take.p_world_body[:, i]
-    parent = np.einsum("nxy,y->nx", take.R_world_body[:, j], one.points[1]) + take.p_world_body[:, j]
-    square = np.where(seen, np.sum((child - parent) ** 2, axis=1), 0.0)
-    width = max(1, take.count_frames(SMOOTHED_S))
-    kernel = np.ones(width)
-    count = np.convolve(seen.astype(np.float64), kernel, "same")
-    smooth = np.sqrt(np.convolve(square, kernel, "same") / np.maximum(count, 1.0))
-    far = (count > 0) & (smooth > min(HOLDING_MAX_GAPS * one.gap, most))
-    # A segment's end is an end, and so is a long time without a pose of either.
-    far[np.flatnonzero(np.diff(take.segment)) + 1] |= True
-    middle = (one.first + one.stop) // 2
-    before, after = np.flatnonzero(far[:middle]), np.flatnonzero(far[middle:])
-    first = int(before[-1]) + 1 if len(before) else 0
+    middle, reach = (one.first + one.stop) // 2, max(one.stop - one.first, 1)
+    while True:  # farther around it, until it ends on either side
+        low, high = max(one.first - reach, 0), min(one.stop + reach, take.frames)
+        seen, far = _find_apart(take, good, one, min(HOLDING_MAX_GAPS * one.gap, most), low, high)
+        before, after = np.flatnonzero(far[: middle - low]), np.flatnonzero(far[middle - low :])
+        if (len(before) or low == 0) and (len(after) or high == take.frames):
+            break
+        reach *= 4
+    first = low + int(before[-1]) + 1 if len(before) else 0
     stop = middle + int(after[0]) if len(after) else take.frames
-    inside = np.flatnonzero(seen[first:stop])
+    inside = np.flatnonzero(seen[first - low : stop - low])
     if not len(inside):
         return one.first, one.stop
     return first + int(inside[0]), first + int(inside[-1]) + 1
+
+
+def _find_apart(take: Take, good: Bools | None, one: Stretch, most: float, low: int, high: int) -> tuple[Bools, Bools]:
+    """Frames low <= k < high in which both bodies of a stretch are seen, and those around which its points are farther
+    apart than `most` [m], or which begin a recording.
+    """
+    (i, j), width = one.bodies, max(1, take.count_frames(SMOOTHED_S))
+    wide = slice(max(low - width, 0), min(high + width, take.frames))
+    inner = slice(low - wide.start, high - wide.start)
+    seen = take.seen[wide, i] & take.seen[wide, j]
+    if good is not None:
+        seen = seen & good[wide, i] & good[wide, j]
+    R, p = take.R_world_body, take.p_world_body
+    away = R[wide, i] @ one.points[0] + p[wide, i] - (R[wide, j] @ one.points[1] + p[wide, j])
+    square = np.where(seen, np.square(away).sum(axis=1), 0.0)
+    kernel = np.ones(width)
+    count = np.convolve(seen.astype(np.float64), kernel, "same")
+    smooth = np.sqrt(np.convolve(square, kernel, "same") / np.maximum(count, 1.0))
+    far = (count > 0) & (smooth > most)
+    # A segment's end is an end, and so is a long time without a pose of either.
+    far[np.flatnonzero(np.diff(take.segment[wide])) + 1] = True
+    return seen[inner], far[inner]
 
 
 def contact_of(take: Take, one: Stretch) -> Contact:

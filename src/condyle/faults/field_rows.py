@@ -74,9 +74,8 @@ class FieldRows:
             blocks = Blocks(rows, replace(read, weight=np.where(hidden, 0.0, read.weight)))
         else:
             blocks = average_blocks(take, solution)
-        k = evenly(blocks.count, most)
-        skin = tuple(_skins(blocks, k))
-        return cls._of(blocks, solution.p_child_joint, solution.p_parent_joint, free, skin, k)
+        blocks = blocks.thin(most)
+        return cls._of(blocks, solution.p_child_joint, solution.p_parent_joint, free, tuple(_skins(blocks)))
 
     @classmethod
     def of_rod(cls, take: Take, rod: Rod) -> FieldRows:
@@ -97,30 +96,27 @@ class FieldRows:
         eye, zero = np.eye(6), np.zeros((J, 3))
         none = np.zeros(J, dtype=bool)
         plain = Solution(pairs, c, zero, weight, np.zeros((6 * J,) * 2), np.eye(6 * J), np.eye(J), none)
-        blocks = Blocks(take, plain)
-        k = evenly(blocks.count, MOST_BLOCKS)
-        return cls._of(blocks, c, zero, (eye[:, :3],) * J, (np.zeros((len(k), 3, 0)),) * J, k)
+        blocks = Blocks(take, plain).thin(MOST_BLOCKS)
+        return cls._of(blocks, c, zero, (eye[:, :3],) * J, (np.zeros((blocks.count, 3, 0)),) * J)
 
     @classmethod
-    def _of(
-        cls, blocks: Blocks, c: Floats, l: Floats, free: tuple[Floats, ...], skin: tuple[Floats, ...], k: Ints
-    ) -> FieldRows:
-        """Those of some of the blocks (b,), in which the skin is already."""
+    def _of(cls, blocks: Blocks, c: Floats, l: Floats, free: tuple[Floats, ...], skin: tuple[Floats, ...]) -> FieldRows:
+        """Those of blocks."""
         apart = blocks.arm - blocks.gap.transpose(0, 2, 1)  # from child to parent, as reported
         made = cls(
-            blocks.R_child[k],
-            blocks.R_parent[k],
-            (blocks.place - 0.5 * apart)[k],
-            (blocks.place + 0.5 * apart)[k],
-            blocks.weight[k],
+            blocks.R_child,
+            blocks.R_parent,
+            blocks.place - 0.5 * apart,
+            blocks.place + 0.5 * apart,
+            blocks.weight,
             c,
             l,
             free,
             skin,
             np.ones(len(c)),
             np.ones(len(c)),
-            blocks.run[k],
-            blocks.step * blocks.count / max(len(k), 1),
+            blocks.run,
+            blocks.step,
         )
         return made.weigh(made.straighten(None)[2])
 
@@ -232,15 +228,13 @@ def joint_rows(
     return table.reshape(3 * b, -1), free, own
 
 
-def _skins(blocks: Blocks, k: Ints) -> Iterator[Floats]:
-    """(b, 3, G) of each joint in some blocks (b,), displacements in its bodies' own axes: its angles, their squares,
-    the next joints'.
-    """
+def _skins(blocks: Blocks) -> Iterator[Floats]:
+    """(b, 3, G) of each joint, displacements in its bodies' own axes: its angles, their squares, the next joints'."""
     for part in blocks_of(len(blocks.pairs), 3 * 8 * blocks.count * sum(GROUP_COLUMNS[:LOCAL_GROUPS])):
         joints = np.arange(part.start, part.stop)
         for a, own in zip(joints.tolist(), blocks.features(joints, world=False), strict=True):
-            columns = (one.reshape(blocks.count, 3, -1)[k] for one in (own, *pull_skin(blocks, a)))
-            yield np.concatenate(list(columns), axis=2)
+            columns = [one.reshape(blocks.count, 3, -1) for one in (own, *pull_skin(blocks, a))]
+            yield np.concatenate(columns, axis=2)
 
 
 def _own_directions(basis: Floats) -> Floats:

