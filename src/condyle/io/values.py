@@ -98,9 +98,10 @@ def plain_type(hint: Any) -> Any:
 def to_plain(value: Any) -> Any:
     """A value as dicts, lists, numbers and None, in the order of the file."""
     if is_dataclass(value):
-        names = FORMS.get(type(value), JsonForm()).names
+        kind: Any = type(value)
+        names = FORMS.get(kind, JsonForm()).names
         found = {}
-        for name, parts in _layout(type(value)):
+        for name, parts in _layout(kind):
             own = {part: to_plain(getattr(value, part)) for part in parts}
             found[names.get(name, name)] = own if parts != (name,) else own[name]
         return found
@@ -115,7 +116,8 @@ def from_struct(found: Any) -> Any:
     """The value that a struct of `schema`, or of a struct derived from one, was decoded from."""
     if isinstance(found, tuple):
         return tuple(map(from_struct, found))
-    kind = _find_kind(type(found))
+    struct: Any = type(found)
+    kind = _find_kind(struct)
     if kind is None:
         return found
     parts: dict[str, Any] = {}
@@ -126,6 +128,6 @@ def from_struct(found: Any) -> Any:
 
 
 @cache
-def _find_kind(struct: type) -> type | None:
+def _find_kind(struct: type) -> Any:
     """The class whose values a struct is decoded to; None: it is no struct of `schema`."""
     return next((_VALUES[base] for base in struct.__mro__ if base in _VALUES), None)
