@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints, centre_positions
-from ..maths.least_squares import SYMMETRIC_ENTRIES, solve_entries
+from ..maths.least_squares import SYMMETRIC_ENTRIES, solve_entries, svd_of_many
 from ..maths.robust import median
 from ..maths.spool import empty
 from ..model.values import dataclass
@@ -92,7 +92,7 @@ def fit_pairs(sums: PairSums, pairs: Ints | None = None, rank_ratio: float = RAN
     if isinstance(mean, RowSums):
         return _fit_rows(pairs, mean, sums.frames, rank_ratio)
     # With M = U S V' the 6 x 6 system falls apart into (n - s)(c' + l') and (n + s)(c' - l').
-    U, s, Vt = np.linalg.svd(mean.M)
+    U, s, Vt = svd_of_many(mean.M)
     spread = np.where(sums.frames[:, None] > 0, np.maximum(1 - s, 0.0), 0.0)
     c, l = _least_norm(U, Vt, spread, mean.b_child, mean.b_parent, rank_ratio)
     residual = np.where(sums.frames > 0, _residual(mean, c, l), np.nan)
@@ -106,7 +106,7 @@ def _fit_rows(pairs: Ints, mean: RowSums, frames: Floats, rank_ratio: float) -> 
         _root_of_inverse(own, none, bodies)
         for own, bodies in zip((mean.own_child, mean.own_parent), pairs.T, strict=True)
     ]
-    U, s, Vt = np.linalg.svd(back[0] @ mean.M @ np.swapaxes(back[1], 1, 2))
+    U, s, Vt = svd_of_many(back[0] @ mean.M @ np.swapaxes(back[1], 1, 2))
     spread = np.where(frames[:, None] > 0, np.maximum(1 - s, 0.0), 0.0)
     b_child, b_parent = (
         np.einsum("pxy,py->px", L, b) for L, b in zip(back, (mean.b_child, mean.b_parent), strict=True)
