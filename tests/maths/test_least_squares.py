@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from condyle.maths import rotation
 from condyle.maths.least_squares import (
+    JACOBI_MIN_MATRICES,
     clear_of,
     clear_of_columns,
     factor_columns,
@@ -19,6 +21,7 @@ from condyle.maths.least_squares import (
     solve_symmetric,
     solve_triangle,
     span_columns,
+    svd_of_many,
 )
 
 SAME = 1e-9  # relative: the same answer by another way
@@ -132,3 +135,22 @@ def test_a_matrix_that_was_read_is_a_covariance_or_is_none() -> None:
     assert is_covariance(np.zeros((0, 0)))
     for spoilt in (sound - 2.0, sound * 1e25, np.where(sound > 1, np.nan, sound), sound + [[0.0, 1e-3], [0.0, 0.0]]):
         assert not is_covariance(spoilt)
+
+
+@pytest.mark.parametrize("kind", ["any", "mean rotations", "nearly singular", "mirrored", "nothing"])
+def test_thousands_of_small_matrices_are_taken_apart_as_lapack_does(kind: str, rng: np.random.Generator) -> None:
+    A = rng.standard_normal((2 * JACOBI_MIN_MATRICES, 3, 3))
+    if kind == "mean rotations":
+        A = rotation.from_vector(rng.standard_normal((4, len(A), 3)) * rng.uniform(0, 1, (len(A), 1))).mean(axis=0)
+    elif kind == "nearly singular":
+        A[::7, 2] = A[::7, 1] * (1 + 1e-9)
+        A[1::7] = np.outer([1, 2, 3], [0, 1, 0])
+    elif kind == "mirrored":
+        A = np.tile(np.diag([1.0, 1.0, -1.0]), (len(A), 1, 1))
+    elif kind == "nothing":
+        A[3], A[5] = 0.0, np.eye(3)
+    U, s, Vt = svd_of_many(A)
+    np.testing.assert_allclose(s, np.linalg.svd(A)[1], atol=1e-13)
+    np.testing.assert_allclose(U @ (s[..., None] * Vt), A, atol=1e-13)
+    for Q in (U, Vt):
+        np.testing.assert_allclose(Q @ np.swapaxes(Q, 1, 2), np.broadcast_to(np.eye(3), Q.shape), atol=1e-13)

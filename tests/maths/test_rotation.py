@@ -141,6 +141,11 @@ def test_skew_is_the_cross_product(rng: np.random.Generator) -> None:
     np.testing.assert_allclose((rotation.skew(a) @ b[..., None])[..., 0], np.cross(a, b), atol=EXACT)
 
 
+def test_the_cross_product_of_two_vectors_is_numpys_to_the_bit(rng: np.random.Generator) -> None:
+    for a, b in rng.standard_normal((9, 2, 3)):
+        assert rotation.cross(a, b).tolist() == np.cross(a, b).tolist()
+
+
 def test_random_rotations_are_uniform_over_octants(rng: np.random.Generator) -> None:
     R = rotation.random(rng, (8000,))
     assert rotation.defect(R).max() < EXACT

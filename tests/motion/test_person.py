@@ -49,6 +49,14 @@ def test_both_bodies_see_a_joint_in_their_own_frame(body: Body) -> None:
     assert body.end(shank, thigh).open is None
 
 
+def test_all_bones_at_once_are_turned_in_the_world_as_each_alone(body: Body) -> None:
+    rows = np.array([3, 0, 11])
+    found = body.worlds(rows)
+    assert set(found) == set(body.bones)
+    for k in body.bones:
+        np.testing.assert_allclose(found[k], body.world(k, rows), atol=1e-14)
+
+
 def test_a_chain_is_no_person() -> None:
     world = simulate.simulate(simulate.chain(), "exercise", seconds=5, seed=1)
     from condyle import fit

@@ -339,7 +339,7 @@ class Fit:
             if report:
                 from ..report.page import render_page
 
-                (stage.path / REPORT).write_bytes(render_page(stage.path))
+                (stage.path / REPORT).write_bytes(render_page(stage.path, skeleton))
         skeleton = add_findings(skeleton, stage.findings)
         return replace(self, skeleton=skeleton, folder=Path(folder), files=stage.written)
 

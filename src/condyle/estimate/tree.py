@@ -283,11 +283,11 @@ class ResidualRows:
         if len(used) == len(self.candidates):
             return self
         part = copy(self)
-        part.candidates, part.pairs, part.gap = self.candidates[used], self.pairs[used], self.gap[..., used]
-        part.both = self.both[:, used]
+        part.candidates, part.pairs, part.both = self.candidates[used], self.pairs[used], self.both[:, used]
         own, count = self._own
-        part.__dict__.pop("_flat", None)
+        part.__dict__["_flat"] = self._flat[:, self._columns(used)]
         part.__dict__["_own"] = own[:, used], count[:, used]
+        part.gap = np.swapaxes(part._flat.reshape(len(part._flat), 3, -1), 0, 1)
         return part
 
     def mean_squares(self) -> Floats:

@@ -7,7 +7,7 @@ differs between a class and its JSON.
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
@@ -71,16 +71,13 @@ def _struct(name: str, members: list[tuple[str, Any, Any]], names: Mapping[str, 
     return msgspec.defstruct(name, given, rename=dict(names), forbid_unknown_fields=True, kw_only=True)
 
 
-def _layout(kind: type) -> Iterator[tuple[str, tuple[str, ...]]]:
+@cache
+def _layout(kind: type) -> list[tuple[str, tuple[str, ...]]]:
     """(name, fields) in the order of the file: a field alone, or several that stand inside a name."""
     form, names = FORMS.get(kind, JsonForm()), [one.name for one in fields(kind)]
     whose = {part: outer for outer, parts in form.inside.items() for part in parts}
-    done = set()
-    for name in (*form.first, *names):
-        outer = whose.get(name, name)
-        if outer not in done:
-            done.add(outer)
-            yield outer, form.inside.get(outer, (name,))
+    outer = dict.fromkeys(whose.get(name, name) for name in (*form.first, *names))
+    return [(name, form.inside.get(name, (name,))) for name in outer]
 
 
 def plain_type(hint: Any) -> Any:
@@ -101,9 +98,10 @@ def plain_type(hint: Any) -> Any:
 def to_plain(value: Any) -> Any:
     """A value as dicts, lists, numbers and None, in the order of the file."""
     if is_dataclass(value):
-        names = FORMS.get(type(value), JsonForm()).names
+        kind: Any = type(value)
+        names = FORMS.get(kind, JsonForm()).names
         found = {}
-        for name, parts in _layout(type(value)):
+        for name, parts in _layout(kind):
             own = {part: to_plain(getattr(value, part)) for part in parts}
             found[names.get(name, name)] = own if parts != (name,) else own[name]
         return found
@@ -118,7 +116,8 @@ def from_struct(found: Any) -> Any:
     """The value that a struct of `schema`, or of a struct derived from one, was decoded from."""
     if isinstance(found, tuple):
         return tuple(map(from_struct, found))
-    kind = next((_VALUES[base] for base in type(found).__mro__ if base in _VALUES), None)
+    struct: Any = type(found)
+    kind = _find_kind(struct)
     if kind is None:
         return found
     parts: dict[str, Any] = {}
@@ -126,3 +125,9 @@ def from_struct(found: Any) -> Any:
         holder = getattr(found, name) if own != (name,) else found
         parts |= {part: from_struct(getattr(holder, part)) for part in own}
     return kind(**parts)
+
+
+@cache
+def _find_kind(struct: type) -> Any:
+    """The class whose values a struct is decoded to; None: it is no struct of `schema`."""
+    return next((_VALUES[base] for base in struct.__mro__ if base in _VALUES), None)

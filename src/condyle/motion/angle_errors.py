@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..maths import rotation
-from ..maths.arrays import Floats, evenly
+from ..maths.arrays import Bools, Floats, evenly
 from ..model.skeleton import Skeleton
 from .counting import Counted, count_each, find_usable
 
@@ -37,28 +37,31 @@ def _probe_joint(joint: Counted, noise: Mapping[str, float]) -> tuple[Floats, Fl
     if not len(R):
         return np.full(c, np.nan), np.full(c, np.nan), np.full(c, np.nan), [False] * c
     usable = find_usable(joint, R)
-    before = count_each(joint, R)
-    level, course, white = np.zeros(c), np.zeros(c), np.zeros(c)
+    turn = rotation.from_vector(PROBE_RAD * np.eye(3))[:, None]
+    probes = np.concatenate([R[None], np.swapaxes(turn, -1, -2) @ R, R @ turn])  # as it is, its sides turned by each
+    counted = count_each(joint, probes.reshape(-1, 3, 3)).reshape(len(probes), len(R), c)
+    change = ((counted[1:] - counted[0] + np.pi) % (2 * np.pi) - np.pi) / PROBE_RAD
+    with np.errstate(invalid="ignore"):  # of a column that is nowhere usable
+        mean, square = (_mean_of(part, usable) for part in (change, np.square(change)))
+        spread = np.sqrt(_mean_of(np.square(change - mean[:, None]), usable))
+    white = square[3:].sum(axis=0)
+    level, course = np.zeros(c), np.zeros(c)
     lost, defined = np.zeros(c, bool), np.zeros(c, bool)
     for side, frame in enumerate(joint.ends):
-        for i in range(3):
-            turn = rotation.from_vector(PROBE_RAD * np.eye(3)[i])
-            moved = count_each(joint, turn.T @ R if side == 0 else R @ turn)
-            change = ((moved - before + np.pi) % (2 * np.pi) - np.pi) / PROBE_RAD
-            change = np.where(usable, change, np.nan)
-            mean, spread = np.nanmean(change, axis=0), np.nanstd(change, axis=0)
-            if side == 1:
-                white += np.nanmean(np.square(change), axis=0)
-            if frame is None:
-                continue
-            sd = float(frame.sd[i])
+        for i, sd in enumerate([] if frame is None else frame.sd.tolist()):
+            at = 3 * side + i
             if np.isfinite(sd):
-                level += np.square(mean * sd)
-                course += np.square(spread * sd)
+                level += np.square(mean[at] * sd)
+                course += np.square(spread[at] * sd)
             else:
-                lost |= spread > DEFINITION_MIN_SHARE
-                defined |= np.abs(mean) > DEFINITION_MIN_SHARE
+                lost |= spread[at] > DEFINITION_MIN_SHARE
+                defined |= np.abs(mean[at]) > DEFINITION_MIN_SHARE
     child, parent = noise.get(joint.columns[0].child), noise.get(joint.columns[0].parent or "", 0.0)
     sensor = np.nan if child is None else float(np.hypot(child, parent))
     course = np.where(lost, np.nan, np.sqrt(course))
     return np.where(defined, np.nan, np.sqrt(level)), course, np.sqrt(white) * sensor, defined.tolist()
+
+
+def _mean_of(values: Floats, usable: Bools) -> Floats:
+    """(..., c) mean over frames of (..., k, c) where it is usable (k, c); NaN where it is nowhere."""
+    return np.asarray(np.where(usable, values, 0.0).sum(axis=-2) / usable.sum(axis=0))

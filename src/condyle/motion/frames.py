@@ -208,7 +208,7 @@ class FrameBuilder:
             return self._frame(k, A, sd, "pose", f"{made}Z: {posed.made}, since the joint's motion shows no axis")
         Z, error = (axis.in_child, axis.sd_child) if bend == k else (axis.in_parent, axis.sd_parent)
         A = _axes_on_y(Y, Z)
-        roll = error / max(float(np.linalg.norm(np.cross(Y, Z))), 1e-3)
+        roll = error / max(float(np.linalg.norm(rotation.cross(Y, Z))), 1e-3)
         across, along = (_sd_along(A[:, i], *ends) / L if ends else np.nan for i in (2, 0))
         sd = np.array([across, roll, along])
         joint = {"shank": "knee", "forearm": "elbow"}[body.part(bend) or ""]  # type: ignore[arg-type]
@@ -220,9 +220,9 @@ class FrameBuilder:
         if posed is None or toe is None:
             return None
         Y, X = posed.R_body_anat[:, 1], body.end(toe, k).p - body.end(k, k).p
-        if float(np.linalg.norm(np.cross(Y, X))) < 1e-3:
+        if float(np.linalg.norm(rotation.cross(Y, X))) < 1e-3:
             return None
-        return self._frame(k, _axes_on_y(Y, np.cross(X, Y)), NO_SD, "pose", f"X: ankle to toes; Y: {posed.made}")
+        return self._frame(k, _axes_on_y(Y, rotation.cross(X, Y)), NO_SD, "pose", f"X: ankle to toes; Y: {posed.made}")
 
     def _pose(self, k: int) -> SegmentFrame | None:
         """As the room in the neutral pose, else as its parent in the mean pose."""
@@ -314,7 +314,7 @@ def _first_axis(total: Floats) -> tuple[Floats, Floats]:
 
 
 def _square_apart(a: Floats, b: Floats) -> float:
-    return float(np.square(np.cross(a, b)).sum())
+    return float(np.square(rotation.cross(a, b)).sum())
 
 
 def _half(end: JointEnd) -> JointEnd:
@@ -335,15 +335,15 @@ def _sd_along(direction: Floats, *ends: JointEnd) -> float:
 def _axes_on_y(Y: Floats, Z: Floats) -> Floats:
     """(3, 3) axes with exactly this Y, and Z as near as that leaves it."""
     y = _unit(Y)
-    x = _unit(np.cross(y, Z))
-    return np.stack([x, y, np.cross(x, y)], axis=1)
+    x = _unit(rotation.cross(y, Z))
+    return np.stack([x, y, rotation.cross(x, y)], axis=1)
 
 
 def _axes_on_z(Z: Floats, Y: Floats) -> Floats:
     """(3, 3) axes with exactly this Z, and Y as near as that leaves it."""
     z = _unit(Z)
-    x = _unit(np.cross(Y, z))
-    return np.stack([x, np.cross(z, x), z], axis=1)
+    x = _unit(rotation.cross(Y, z))
+    return np.stack([x, rotation.cross(z, x), z], axis=1)
 
 
 def _unit(v: Floats) -> Floats:

@@ -91,13 +91,15 @@ def find_quiet(bodies: tuple[Body, ...], up: Floats) -> Ints | None:
         starts = np.arange(part.start, part.stop - width, max(width // 4, 1))
         calm = np.ones(len(starts), bool)
         for body in people:
-            trunk = body.world(body.root, starts) @ figure.R_body_bone[body.root][:, 1]
+            lags = (0, width // 2, width)
+            world = body.worlds(np.concatenate([starts + lag for lag in lags]))
+            trunk = world[body.root][: len(starts)] @ figure.R_body_bone[body.root][:, 1]
             with np.errstate(invalid="ignore"):
                 calm &= trunk @ up > UPRIGHT_MIN_COSINE
-            for k in body.bones:
-                for lag in (width // 2, width):
-                    now, later = (body.world(k, starts + d) for d in (0, lag))
-                    turned = np.linalg.norm(rotation.between(now, later), axis=-1)
+            for R in world.values():
+                now, *later = np.split(R, len(lags))
+                for lag, then in zip(lags[1:], later, strict=True):
+                    turned = np.linalg.norm(rotation.between(now, then), axis=-1)
                     calm &= turned < QUIET_MAX_RAD_S * QUIET_S * lag / width
         if calm.any():
             first = int(starts[np.argmax(calm)])

@@ -136,6 +136,14 @@ class Body:
             R = self.turn(k, rows) @ R
         return R
 
+    def worlds(self, rows: Ints) -> dict[int, Floats]:
+        """{bone: `world` of it}, of all of them at once."""
+        found: dict[int, Floats] = {}
+        for k in self.bones:  # parents first
+            R, up = self.turn(k, rows), self.parent(k)
+            found[k] = R if up < 0 else found[up] @ R
+        return found
+
     def between(self, above: int, k: int, rows: Ints | slice = slice(None)) -> Floats:
         """(n, 3, 3) R_above_body of a bone's body in that of a bone above it."""
         R = self.turn(k, rows)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, centre_positions
-from ..maths.least_squares import SYMMETRIC_ENTRIES, solve_entries
+from ..maths.arrays import Bools, Floats, Ints
+from ..maths.least_squares import SYMMETRIC_ENTRIES, solve_entries, svd_of_many
 from ..maths.robust import median
 from ..maths.spool import empty
 from ..model.values import dataclass
-from .sums import PairSums, RowSums, blocks, chunks
+from .sums import PairSums, RowSums, blocks
 
 if TYPE_CHECKING:
     from ..model.take import Take
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 DISTANCE_FRAMES = 500  # spread over a take, whose median distance is the usual one
 # At 64 bodies a few at a time take 0.6 times as long.
 DENSE_MAX_BODIES = 32  # bodies up to which gaps come from one product of all poses with all joints
-DENSE_SUMS_MAX_BODIES = 64  # ... and products of gaps with poses
 BODIES_AT_A_TIME = 8  # of more, in one product: 26 ms for 500 bodies in 1,200 frames; with 4 or 16 of them 42
+GAP_ROWS = 512  # of stacked poses that stay in the processor's cache from a gap to its product with the poses: 2.2 ms
+# for 16 bodies in 5,400 frames; with 256 or 2,048 rows 3.1 and 3.9, with all at once 5.2
 OWN_LOADING = 1e-15  # of mean rotations' own products, which a body that spins through its rows leaves singular
 RANK_RATIO = 1e-6  # singular values below this share of the largest are rounding: the direction is not determined
 
@@ -90,7 +91,7 @@ def fit_pairs(sums: PairSums, pairs: Ints | None = None, rank_ratio: float = RAN
     if isinstance(mean, RowSums):
         return _fit_rows(pairs, mean, sums.frames, rank_ratio)
     # With M = U S V' the 6 x 6 system falls apart into (n - s)(c' + l') and (n + s)(c' - l').
-    U, s, Vt = np.linalg.svd(mean.M)
+    U, s, Vt = svd_of_many(mean.M)
     spread = np.where(sums.frames[:, None] > 0, np.maximum(1 - s, 0.0), 0.0)
     c, l = _least_norm(U, Vt, spread, mean.b_child, mean.b_parent, rank_ratio)
     residual = np.where(sums.frames > 0, _residual(mean, c, l), np.nan)
@@ -104,7 +105,7 @@ def _fit_rows(pairs: Ints, mean: RowSums, frames: Floats, rank_ratio: float) -> 
         _root_of_inverse(own, none, bodies)
         for own, bodies in zip((mean.own_child, mean.own_parent), pairs.T, strict=True)
     ]
-    U, s, Vt = np.linalg.svd(back[0] @ mean.M @ np.swapaxes(back[1], 1, 2))
+    U, s, Vt = svd_of_many(back[0] @ mean.M @ np.swapaxes(back[1], 1, 2))
     spread = np.where(frames[:, None] > 0, np.maximum(1 - s, 0.0), 0.0)
     b_child, b_parent = (
         np.einsum("pxy,py->px", L, b) for L, b in zip(back, (mean.b_child, mean.b_parent), strict=True)
@@ -291,6 +292,18 @@ def _apply_halves(X: Floats, bodies: Ints, points: Floats) -> Floats:
     return out.take(back, axis=1)
 
 
+def _multiply_halves(X: Floats, bodies: Ints, gap: Floats) -> Floats:
+    """(P, 3) products of gaps (3 n, P) with the rotations of bodies (P,) in stacked poses X, as `_apply_halves`."""
+    order, out = np.argsort(bodies, kind="stable"), np.empty((len(bodies), 3))
+    own, gap = bodies[order], gap.take(order, axis=1)
+    for first in range(0, X.shape[1] // 4, BODIES_AT_A_TIME):
+        some = slice(*np.searchsorted(own, (first, first + BODIES_AT_A_TIME)).tolist())
+        part = X[:, 4 * first : 4 * (first + BODIES_AT_A_TIME)]
+        back = (part.T @ gap[:, some]).reshape(part.shape[1] // 4, 4, -1)
+        out[order[some]] = back[own[some] - first, :3, np.arange(back.shape[2])]
+    return out
+
+
 def gap_columns(bodies: int, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
     """(4 m, P) what turns stacked poses into gaps R_i c + p_i - R_j l - p_j."""
     W = np.zeros((bodies, 4, len(pairs)))
@@ -318,29 +331,25 @@ def refine_pairs(take: Take, fits: PairFits) -> PairFits:
 def _gap_sums(take: Take, pairs: Ints, c: Floats, l: Floats) -> tuple[Floats, Floats, Floats]:
     """Sums of R_i' gap, R_j' gap (P, 3) and gap.gap (P,) over the frames in which both are seen."""
     i, j = pairs.T
-    k = np.arange(len(i))
     b_child, b_parent, square = np.zeros((len(i), 3)), np.zeros((len(i), 3)), np.zeros(len(i))
-    if take.bodies > DENSE_SUMS_MAX_BODIES:  # in the product with all pairs nearly everything would be zero
-        for rows in chunks(take):
-            seen = take.seen[rows]
-            both = seen[:, i] & seen[:, j]
-            p = centre_positions(take.p_world_body[rows], seen)
-            R_child = np.where(both[..., None, None], take.R_world_body[rows, i], 0.0)
-            R_parent = np.where(both[..., None, None], take.R_world_body[rows, j], 0.0)
-            gap = np.einsum("npxy,py->npx", R_child, c) - np.einsum("npxy,py->npx", R_parent, l)
-            gap += np.where(both[..., None], p[:, i] - p[:, j], 0.0)
-            b_child += np.einsum("npxy,npx->py", R_child, gap)
-            b_parent += np.einsum("npxy,npx->py", R_parent, gap)
-            square += np.einsum("npx,npx->p", gap, gap)
-        return b_child, b_parent, square
-    W = gap_columns(take.bodies, pairs, c, l)
+    W = gap_columns(take.bodies, pairs, c, l) if take.bodies <= DENSE_MAX_BODIES else None
+    dense = np.zeros((0, 0) if W is None else W.shape)
     for rows, X in blocks(take):
         both = take.seen[rows, i] & take.seen[rows, j]
-        flat = X @ W
-        if not both.all():
-            flat *= np.tile(both, (3, 1))
-        back = (X.T @ flat).reshape(take.bodies, 4, len(i))
-        b_child += back[i, :3, k]
-        b_parent += back[j, :3, k]
-        square += np.einsum("np,np->p", flat, flat)
+        mask = None if both.all() else np.tile(both, (3, 1))
+        step = GAP_ROWS if W is not None else max(len(X), 1)
+        for first in range(0, len(X), step):
+            part = X[first : first + step]
+            flat = apply_joints(part, pairs, c, l) if W is None else part @ W
+            if mask is not None:
+                flat *= mask[first : first + step]
+            square += np.einsum("np,np->p", flat, flat)
+            if W is None:
+                b_child += _multiply_halves(part, i, flat)
+                b_parent += _multiply_halves(part, j, flat)
+            else:
+                dense += part.T @ flat
+    if W is not None:
+        back, k = dense.reshape(take.bodies, 4, len(i)), np.arange(len(i))
+        b_child, b_parent = back[i, :3, k], back[j, :3, k]
     return b_child, b_parent, square

@@ -58,9 +58,9 @@ def build_page(place: str | Path, *, linked: bool = False, most: int = MOTION_MA
     return assemble_page(*open_page(place), linked=linked, most=most)
 
 
-def open_page(place: str | Path) -> tuple[Skeleton, MotionPieces]:
-    """The skeleton of a folder, parents before children, and its motion."""
-    skeleton = read_skeleton(place)
+def open_page(place: str | Path, skeleton: Skeleton | None = None) -> tuple[Skeleton, MotionPieces]:
+    """The skeleton of a folder, parents before children, and its motion; the skeleton is read where it is not given."""
+    skeleton = read_skeleton(place) if skeleton is None else skeleton
     try:
         ordered = tuple(joint for _, _, joint in order_joints(skeleton))
     except CondyleError as error:
@@ -195,11 +195,14 @@ def read_template() -> bytes:
         raise CondyleError(NO_PAGE_TEXT, code="no-page") from None
 
 
-def render_page(place: str | Path) -> bytes:
-    """report.html of the folder of a fit, given as the folder or as the skeleton.json in it."""
+def render_page(place: str | Path, skeleton: Skeleton | None = None) -> bytes:
+    """report.html of the folder of a fit, given as the folder or as the skeleton.json in it.
+
+    skeleton  that of the folder, where it has just been written
+    """
     template = read_template()  # before the work
     begin_step("writing the page")
-    skeleton, shown = open_page(place)
+    skeleton, shown = open_page(place, skeleton)
     return to_html(assemble_page(skeleton, shown), template, skeleton.fit_id)
 
 

@@ -48,7 +48,8 @@ def too_long(path: Path, block: int = 64) -> Iterator[None]:
         changed.setenv(spool.ARRAY_BYTES, "0")
         changed.setattr(spool, "BLOCK_BYTES", block)
         changed.setattr("condyle.io.tables.rows.PARSED_AT_ONCE_BYTES", 16)
-        changed.setattr("condyle.io.tables.text.TEXT_BLOCK_BYTES", max(path.stat().st_size - 1, 1))
+        for name in ("TEXT_BLOCK_BYTES", "LONG_TEXT_MIN_BYTES"):
+            changed.setattr(f"condyle.io.tables.text.{name}", max(path.stat().st_size - 1, 1))
         yield
 
 

@@ -57,7 +57,8 @@ def test_lines_come_one_by_one_as_split_has_them_with_the_place_of_the_next(text
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every text of more than 32 bytes is long, and what is made of it lies on disk."""
-    monkeypatch.setattr("condyle.io.tables.text.TEXT_BLOCK_BYTES", 32)
+    for name in ("TEXT_BLOCK_BYTES", "LONG_TEXT_MIN_BYTES"):
+        monkeypatch.setattr(f"condyle.io.tables.text.{name}", 32)
     monkeypatch.setenv("CONDYLE_ARRAY_BYTES", "0")
 
 
@@ -73,6 +74,7 @@ def test_a_long_text_answers_as_bytes_do(tmp_path: Path) -> None:
     inner = text[30:200]
     assert isinstance(inner, LongText)
     for whole, own in ((LINES, text), (LINES[30:200], inner)):
+        assert bytes(own) == whole
         assert own[3] == whole[3]
         assert own[-1] == whole[-1]
         assert own[5:25] == whole[5:25]

@@ -61,7 +61,7 @@ class Room:
 
     @property
     def left(self) -> Floats:
-        return np.cross(self.up, self.forward)
+        return rotation.cross(self.up, self.forward)
 
     def direction(self, word: str) -> Floats:
         return {"up": self.up, "down": -self.up, "forward": self.forward, "left": self.left, "right": -self.left}[word]
@@ -203,7 +203,7 @@ def _turn_to_rest(R: Floats, link: Link, below: Sequence[Link], toward: Floats, 
     pair = _pair(link, below)
     if pair is not None:
         left = pair[0].p_parent - pair[1].p_parent
-        if _far(np.cross(left, toward)):
+        if _far(rotation.cross(left, toward)):
             return _axes(wanted, world.left) @ _axes(toward, left).T
     R = rotation.find_shortest_arc(R @ toward, wanted, world.forward) @ R
     return rotation.from_vector(_hinge_roll(R, below, wanted, world) * wanted) @ R
@@ -228,13 +228,13 @@ def _frame_bone(link: Link, R: Floats, origin: Floats, tip: Floats, world: Room)
     axis = None
     if link.kind == "hinge" and link.axis is not None and abs(y @ (R @ link.axis)) < ROLL_MAX_COSINE:
         x = _unit(R @ link.axis - y * (y @ (R @ link.axis)))
-        z = np.cross(x, y)
+        z = rotation.cross(x, y)
         side = z @ world.forward if abs(y @ world.forward) < ROLL_MAX_COSINE else z @ world.up
         x, z = (x, z) if side >= 0 else (-x, -z)
     else:
         front = world.forward if abs(y @ world.forward) < np.cos(np.pi / 4) else world.up
         z = _unit(front - y * (y @ front))
-        x = np.cross(y, z)
+        x = rotation.cross(y, z)
     R_world_rest = np.stack([x, y, z], axis=1)
     R_body_bone = R.T @ R_world_rest
     if link.kind == "hinge" and link.axis is not None:
@@ -311,14 +311,14 @@ def _reverse(joint: Link, body: Link, parent: int) -> Link:
 
 def _aim(v: Floats, u: Floats, axis: Floats) -> float:
     """Angle [rad] about a unit axis that brings v as near to u as it can."""
-    return float(np.arctan2(u @ np.cross(axis, v), u @ v - (axis @ u) * (axis @ v)))
+    return float(np.arctan2(u @ rotation.cross(axis, v), u @ v - (axis @ u) * (axis @ v)))
 
 
 def _axes(first: Floats, second: Floats) -> Floats:
     """(3, 3) right-handed axes: the first direction, the second made perpendicular to it, and their normal."""
     a = _unit(first)
     b = _unit(second - a * (a @ second))
-    return np.stack([a, b, np.cross(a, b)], axis=1)
+    return np.stack([a, b, rotation.cross(a, b)], axis=1)
 
 
 def _unit(v: Floats) -> Floats:

@@ -23,7 +23,7 @@ from ..format import Format, ReadOptions
 from ..tables.header import check_different, check_unit, number_repeats, read_count, read_positive
 from ..tables.rows import describe_truncation, find_separator, read_cells, take_columns
 from ..tables.table import Table
-from ..tables.text import Text, change_lines, decode, first_block, read_head_lines, read_text, walk_lines
+from ..tables.text import Text, as_bytes, change_lines, decode, first_block, read_head_lines, read_text, walk_lines
 from ._kinematics import is_forest
 from ._tracking_tools import is_old, read_old
 
@@ -64,10 +64,12 @@ def read(path: Path, options: ReadOptions) -> Recording:
     """Rigid bodies, bones and markers as they stand in the columns; an empty cell is a pose not seen."""
     text = read_text(path)
     if is_old(decode(first_block(text, 65536)).split("\n")):
-        if not isinstance(text, bytes):
+        try:
+            whole = as_bytes(text)
+        except CondyleError:
             fault = "records of Tracking Tools are read up to the length that the memory holds; export a CSV instead"
-            raise CondyleError(fault, code="file-too-large")
-        return read_old(text)
+            raise CondyleError(fault, code="file-too-large") from None
+        return read_old(whole)
     facts, titles, table = _read_header(text)
     assets = _read_assets(titles, table)
     if facts.get("coordinate space", "global").lower() == "local":

@@ -128,9 +128,9 @@ def _read_blocks(
         end = body.find(b"\n", start + PARSED_AT_ONCE_BYTES, stop)
         block = as_bytes(body[start : stop if end < 0 else end])
         start += len(block) + 1
-        lines = block.count(b"\n") + 1
         text = _nest(block, separator, decimal_comma)
         rows = None if text is None else even(text)
+        lines = block.count(b"\n") + 1 if rows is None else len(rows)  # bytes are counted a sixth as fast as parsed
         try:
             rows = _read_uneven(block, width, separator, decimal_comma) if rows is None else rows
         except ValueError:
