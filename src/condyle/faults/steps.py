@@ -31,7 +31,8 @@ MOST_TWICE_TRIED = 3  # sensors, the most suspect ones, that are tried for two s
 TWICE_MIN_SHARE = 0.25  # if a single one is so far on the way to the threshold
 OWN_COLUMNS = 6  # of a joint's constants: its centre in either body
 # Standard errors above what noise explains, up to which a gap does not have the shapes of skin and field: two slips in
-SHAPES_MAX_SE = 3.0  # white noise leave 0.3 and 1.1; noise correlated over 0.5 s leaves 7 to 12 at the joints of one body
+# white noise leave 0.3 and 1.1, noise correlated over 0.5 s leaves 7 to 12 at the joints of one body
+SHAPES_MAX_SE = 3.0
 
 
 class GapStep(NamedTuple):
