@@ -115,6 +115,11 @@ def test_skin_and_a_bent_field_on_a_person_are_no_slips() -> None:
         assert not told(fit(simulate(human(), motion, seconds=30, rate=30, seed=8, disturbances=d)))  # type: ignore[arg-type]
 
 
+def test_noise_that_wanders_for_seconds_is_no_slip() -> None:
+    d = Disturbances(correlation_time=5.0, **NOISY)  # type: ignore[arg-type]
+    assert not told(fit(simulate(human(), "walk", seconds=45, rate=30, seed=930010, disturbances=d)))
+
+
 def test_a_slip_can_be_left_and_is_told_all_the_same(rng: np.random.Generator) -> None:
     slipped = world(SensorSlip(world().take.names[1], 14.0, moved(0.02, rng)))
     left = fit(slipped, no_fix="slips")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..estimate.intervals import GROUP_COLUMNS, Blocks, long_run, pull_skin
+from ..estimate.intervals import CORRELATION_LAG_S, GROUP_COLUMNS, Blocks, long_run, pull_skin
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats
 from ..maths.least_squares import clear_of, clear_of_columns, solve_symmetric, span_columns
@@ -184,18 +184,20 @@ def find_step(joints: Sequence[GapSeries], bodies: Sequence[int], edge: int, thr
     best = _clearest_steps(joints, bodies, edge)
     for step in best[:1]:
         ratio = max(step.ratio, _ratio_after(joints, step))  # a large step inflates the noise it is judged by
-        if ratio >= threshold:
+        if ratio >= threshold and ratio >= threshold * _lasting_share(joints, step):
             return step._replace(ratio=ratio)
     suspects = [step for step in best[:MOST_TWICE_TRIED] if step.ratio > TWICE_MIN_SHARE * threshold]
     for step in suspects[:1]:  # shapes that the gaps do not have hide a step where a joint begins to move
         ratio = _ratio_without_shapes(joints, step)
-        if ratio >= threshold:
+        if ratio >= threshold and ratio >= threshold * _lasting_share(joints, step):
             return step._replace(ratio=ratio)
     for step in suspects:  # and so does a second one of the same sensor
         first = [joint.with_step(step) for joint in joints]
         [other] = _clearest_steps(first, [step.body], edge)
-        ratio = _ratio_after([joint.with_step(other) for joint in joints], step)
-        if ratio >= threshold and _ratio_after(first, other) >= threshold:
+        second = [joint.with_step(other) for joint in joints]
+        ratio = _ratio_after(second, step)
+        least = min(ratio, _ratio_after(first, other))
+        if least >= threshold and least >= threshold * _lasting_share(second, step):
             return step._replace(ratio=ratio)
     return None
 
@@ -235,6 +237,31 @@ def _after(joints: Sequence[GapSeries], step: GapStep) -> tuple[Floats, Floats]:
 def _ratio_after(joints: Sequence[GapSeries], step: GapStep) -> float:
     gradient, information = _after(joints, step)
     return float(gradient @ np.linalg.solve(information, gradient))
+
+
+def _lasting_share(joints: Sequence[GapSeries], step: GapStep) -> float:
+    """Variance of the mean of what a step leaves at the joints of its body, over that by correlation for
+    CORRELATION_LAG_S alone; 1 where correlation does not last longer.
+    """
+    own = [joint.with_step(step) for joint in joints if step.body in joint.bodies]
+    near = [long_run(joint.left, joint.blocks.step, joint.blocks.run) for joint in own]
+    lasting = [max(one, _sum_correlation(joint)) for one, joint in zip(near, own, strict=True)]
+    return float(np.sum(lasting) / max(np.sum(near), 1.0))
+
+
+def _sum_correlation(joint: GapSeries) -> float:
+    """1 and twice the correlation of what is left with itself so much later, up to where there is none or a quarter of
+    the take; 1 where it ends within CORRELATION_LAG_S, which `long_run` allows for.
+    """
+    left, blocks = joint.left, joint.blocks
+    zero, total = float((left * left).sum()), 1.0
+    for k in range(1, len(left) // 4 + 1):
+        near = (blocks.run[k:] == blocks.run[:-k])[:, None]
+        share = float((left[k:] * left[:-k] * near).sum()) / max(zero, 1e-300)
+        if share <= 0:
+            return total if k > blocks.count_blocks(CORRELATION_LAG_S) else 1.0
+        total += 2 * share
+    return total
 
 
 def _ratio_without_shapes(joints: Sequence[GapSeries], step: GapStep) -> float:
