@@ -184,12 +184,12 @@ def find_step(joints: Sequence[GapSeries], bodies: Sequence[int], edge: int, thr
     best = _clearest_steps(joints, bodies, edge)
     for step in best[:1]:
         ratio = max(step.ratio, _ratio_after(joints, step))  # a large step inflates the noise it is judged by
-        if ratio >= threshold and ratio >= threshold * _lasting_share(joints, step):
+        if ratio >= threshold and ratio >= threshold * _measure_lasting_share(joints, step):
             return step._replace(ratio=ratio)
     suspects = [step for step in best[:MOST_TWICE_TRIED] if step.ratio > TWICE_MIN_SHARE * threshold]
     for step in suspects[:1]:  # shapes that the gaps do not have hide a step where a joint begins to move
         ratio = _ratio_without_shapes(joints, step)
-        if ratio >= threshold and ratio >= threshold * _lasting_share(joints, step):
+        if ratio >= threshold and ratio >= threshold * _measure_lasting_share(joints, step):
             return step._replace(ratio=ratio)
     for step in suspects:  # and so does a second one of the same sensor
         first = [joint.with_step(step) for joint in joints]
@@ -197,7 +197,7 @@ def find_step(joints: Sequence[GapSeries], bodies: Sequence[int], edge: int, thr
         second = [joint.with_step(other) for joint in joints]
         ratio = _ratio_after(second, step)
         least = min(ratio, _ratio_after(first, other))
-        if least >= threshold and least >= threshold * _lasting_share(second, step):
+        if least >= threshold and least >= threshold * _measure_lasting_share(second, step):
             return step._replace(ratio=ratio)
     return None
 
@@ -239,7 +239,7 @@ def _ratio_after(joints: Sequence[GapSeries], step: GapStep) -> float:
     return float(gradient @ np.linalg.solve(information, gradient))
 
 
-def _lasting_share(joints: Sequence[GapSeries], step: GapStep) -> float:
+def _measure_lasting_share(joints: Sequence[GapSeries], step: GapStep) -> float:
     """Variance of the mean of what a step leaves at the joints of its body, over that by correlation for
     CORRELATION_LAG_S alone; 1 where correlation does not last longer.
     """
