@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import condyle
 from condyle.estimate import structure
 from condyle.estimate.kinds import PairMotion
 from condyle.estimate.structure import Structure, above_noise, find_plain_hinges, find_resting, infer_structure
@@ -514,3 +515,14 @@ def test_a_plain_hinge_turns_about_one_axis_near_its_sensors_for_a_second_and_a_
     assert plain(across=0.028)
     assert not plain(across=0.032)
     assert not plain(main_deg=0.2)
+
+
+# m: hips of people who run on a treadmill sway by 0.03
+@pytest.mark.parametrize(("sway", "joined"), [(0.0, True), (0.02, False)])
+def test_a_body_that_turns_about_a_place_that_sways_is_not_joined_to_the_room(sway: float, joined: bool) -> None:
+    d = Disturbances(position_noise=0.001, orientation_noise=0.002)
+    take = simulate(linkage(), "exercise", seconds=20, seed=6, disturbances=d).take
+    place = take.p_world_body[:, 0] + take.R_world_body[:, 0] @ [0.4, 0.0, 0.3]
+    place = place - sway * np.sin(take.time[:, None] * [5.0, 7.0, 11.0])
+    fitted = condyle.fit(replace(take, p_world_body=take.p_world_body - place[:, None]), world=True, intervals=False)
+    assert any("world" in (joint.child, joint.parent) for joint in fitted.skeleton.joints) is joined

@@ -73,6 +73,14 @@ def test_a_sensor_that_also_turns_is_put_back_where_its_joints_show_it(rng: np.r
     assert np.abs(lengths(left) - lengths(fit(still))).max() > 2 * SAME
 
 
+def test_a_slip_at_the_moment_its_only_joint_begins_to_move_is_found() -> None:
+    slip = SensorSlip("r_foot", 36.05, (0.0, 0.0, 0.01))
+    d = Disturbances(slips=(slip,), **NOISY)  # type: ignore[arg-type]
+    [finding] = told(fit(simulate(human(), "exercise", seconds=45, rate=30, seed=910007, disturbances=d)))
+    assert finding.bodies == ("r_foot",)
+    assert finding.value == pytest.approx(0.01, rel=SIZE)
+
+
 def test_several_slips_of_one_take_are_told_each() -> None:
     rng = np.random.default_rng(1)  # a slip along a direction that its joint hardly shows is dated to a second only
     names = world().take.names
@@ -105,6 +113,11 @@ def test_skin_and_a_bent_field_on_a_person_are_no_slips() -> None:
     d = Disturbances(**SOFT, **FIELD)  # type: ignore[arg-type]
     for motion in ("exercise", "walk"):
         assert not told(fit(simulate(human(), motion, seconds=30, rate=30, seed=8, disturbances=d)))  # type: ignore[arg-type]
+
+
+def test_noise_that_wanders_for_seconds_is_no_slip() -> None:
+    d = Disturbances(correlation_time=5.0, **NOISY)  # type: ignore[arg-type]
+    assert not told(fit(simulate(human(), "walk", seconds=45, rate=30, seed=930010, disturbances=d)))
 
 
 def test_a_slip_can_be_left_and_is_told_all_the_same(rng: np.random.Generator) -> None:

@@ -56,6 +56,16 @@ def test_a_body_that_is_not_asked_for_is_not_found(slipped: World, joints: list[
     assert find_step([], [], EDGE, ENOUGH) is None
 
 
+def test_shapes_are_left_out_only_where_the_gaps_do_not_have_them(joints: list[GapSeries], step: GapStep) -> None:
+    own = [joint for joint in joints if step.body in joint.bodies]
+    plain = [joint.without_shapes(step) for joint in own]
+    assert all(one is not None and one.base.shape[1] <= 6 for one in plain)
+    joint = own[0]
+    shape = joint.base[:, -1].reshape(-1, 3)  # what skin may do, at ten times the size of the noise
+    skin = replace(joint, gap=joint.gap + 10 * np.sqrt(joint.variance * 3 * len(joint.gap)) * shape, known={})
+    assert skin.without_shapes(step) is None
+
+
 def test_nothing_is_left_of_a_step_that_is_allowed_for(slipped: World, joints: list[GapSeries], step: GapStep) -> None:
     again = find_step([joint.with_step(step) for joint in joints], range(slipped.take.bodies), EDGE, ENOUGH / 3)
     assert again is None

@@ -59,6 +59,9 @@ SWAY_TURN_RAD = np.radians(1.0)  # rms relative rotation that people have who st
 MOVED_TURN_RAD = np.radians(4.0)  # ... of the joint that moved most: at most 3 in still takes, 15 in functional trials
 SHARP_LEVER_RATIO = 50.0  # lever motion over residual from which less rotation tells as much
 FREE_MAX_LEVER_RATIO = 12.0  # lever motion over residual up to which a body at rest may be no partner at all
+# Residual of a joint with the room over the usual one of the others, from which on it is none: thighs of people who run
+# on a treadmill have 4.3 and more, planted feet and what is fastened to a table 1 at most.
+ROOM_UNLIKE_RATIO = 3.0
 SURE_LEVER_RATIO = 5.0  # lever motion over residual from which an edge is told even though another one ties with it
 THIN_MARGIN = 1.1  # margin below which an edge tells nothing
 APART_RESIDUAL_RATIO = 8.0  # residual over the median of the tree's: another figure or a loose thing
@@ -586,13 +589,18 @@ def _on_room(
     drift: Floats,
     still_world: int | None,
 ) -> Bools:
-    """(J,) edges between a moving body and one at rest, or the room, about no point of which the first turns."""
+    """(J,) edges between a moving body and one at rest, or the room, about no point of which the first turns, and those
+    with the room itself that come apart as no other joint does.
+    """
     i, j = fits.pairs[edges].T
     residual = fits.residual[edges]
+    room = (i == still_world) | (j == still_world)
+    unlike = room & above_noise(fits, edges, noise)
+    unlike &= residual > ROOM_UNLIKE_RATIO * median(residual[~room], empty=np.inf)
     still = [(drift[x] < 0.1 * residual) & (turn[x] < SWAY_TURN_RAD) | (x == still_world) for x in (i, j)]
     none = (residual >= REST_RESIDUAL_RATIO * np.hypot(drift[i], drift[j])) & above_noise(fits, edges, noise)
     none &= residual > 0.2 * _spread(sums, fits, edges)
-    return np.asarray((still[0] != still[1]) & none & (motion.lever[edges] < FREE_MAX_LEVER_RATIO))
+    return np.asarray(unlike | (still[0] != still[1]) & none & (motion.lever[edges] < FREE_MAX_LEVER_RATIO))
 
 
 def above_noise(fits: PairFits, edges: Ints, noise: Noise) -> Bools:

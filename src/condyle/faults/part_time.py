@@ -10,6 +10,7 @@ import numpy as np
 
 from ..estimate.solve import solve_together
 from ..findings import Finding
+from ..maths import rotation
 from ..maths.arrays import distinct
 from ..maths.robust import median
 from ..maths.series import block_medians, block_starts
@@ -33,6 +34,11 @@ APART_MIN_S = 1.0  # s for which a joint comes apart at least; less is an outlie
 APART_MIN_GAPS = 6.0  # usual gaps of the joint, from which it has come apart,
 APART_MIN_SHARE = 0.3  # and this share of the distance between the sensors, or of the usual one
 TRUSTED_MIN_WEIGHT = 0.3  # weight from which the fit trusts a block
+# Gap over the sensors' distance up to which it may be skin that moves as its joint turns: 3 cm rms of it in simulated
+# exercise leave 0.8; what was put down or let go is soon farther off,
+SKIN_MAX_SHARE = 1.0
+# and growth of such a gap over that of the turn, from the usual ones: there 0.9 to 1.6
+SKIN_MAX_GROWTH = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +93,8 @@ def find_part_time(take: Take, solution: Solution, gap: Floats, good: Bools) -> 
         runs = [_frames(take, first, run) for run in _runs(flags, take.segment[first])]
         runs = [run for run in runs if take.time[run[1] - 1] - take.time[run[0]] >= APART_MIN_S]
         if not never[a]:
-            runs = [run for run in runs if _gap_of_its_own(take, pair, run) > APART_MIN_GAPS / 2 * usual[a]]
+            distance = far[a] / APART_MIN_SHARE
+            runs = [run for run in runs if _comes_apart(take, pair, run, size[:, a], usual[a], distance)]
         if runs:
             holds = ~np.repeat(flags, np.diff([*first, take.frames])) & np.isfinite(size[:, a])
             one = _part_time(take, solution, int(a), runs, size[:, a], holds, good)
@@ -189,10 +196,27 @@ def _usual_distances(take: Take, pairs: Ints) -> Floats:
     return np.asarray(np.maximum(apart, median(apart)))
 
 
-def _gap_of_its_own(take: Take, pair: Ints, run: tuple[int, int]) -> float:
-    """[m] gap of the pair's best joint in a stretch: small where the joint only moved to another place."""
-    part = take.slice(*run).select([take.names[body] for body in pair])
-    return float(np.nan_to_num(fit_pairs(sum_pairs(part)).residual[0]))
+def _comes_apart(take: Take, pair: Ints, run: tuple[int, int], size: Floats, usual: float, distance: float) -> bool:
+    """Whether a pair with gaps `size` (n,) [m] has no joint in a stretch; where one only moved to another place, or the
+    gap grows as skin's does that moves when its joint turns, it has.
+    """
+    names, inside = [take.names[body] for body in pair], slice(*run)
+    own = float(np.nan_to_num(fit_pairs(sum_pairs(take.slice(*run).select(names))).residual[0]))
+    if own <= APART_MIN_GAPS / 2 * usual:
+        return False
+    if np.nanmax(size[inside]) > SKIN_MAX_SHARE * distance:
+        return True
+    R = take.R_world_body[:, pair]
+    turn = rotation.between(R[:, 0], R[:, 1])
+    outside = np.ones(take.frames, dtype=bool)
+    outside[inside] = False
+    return own * _spread(turn[outside]) > SKIN_MAX_GROWTH * usual * _spread(turn[inside])
+
+
+def _spread(turn: Floats) -> float:
+    """[rad] usual turn of rotation vectors (n, 3) from the usual one of them."""
+    known = turn[np.isfinite(turn).all(axis=1)]
+    return float(median(np.linalg.norm(known - median(known), axis=1))) if len(known) else 0.0
 
 
 def _frames(take: Take, first: Ints, run: tuple[int, int]) -> tuple[int, int]:
