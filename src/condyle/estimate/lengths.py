@@ -77,19 +77,42 @@ def _is_of_several(limb: Limb, joints: Mapping[str, Joint]) -> bool:
     return any(limb.body not in (joints[name].child, joints[name].parent) for name in (limb.from_joint, limb.to_joint))
 
 
-def _find_axes(limb: Limb, joints: Mapping[str, Joint]) -> list[bool] | None:
+def _find_axes(limb: Limb, joints: Mapping[str, Joint]) -> tuple[bool, bool] | None:
     """Which of its two joints count as an axis, where a limb can be measured whatever the mounting; else None."""
     if not _is_of_several(limb, joints):
         shape = _measure(limb, joints)
-        return None if shape is None else list(shape.axes)
+        return None if shape is None else shape.axes
     # Such a limb was measured across its axes already. Of one end alone that is one the joints must tell which.
     count = BETWEEN.index(limb.between)
-    axes = [is_open(joints[name]) for name in (limb.from_joint, limb.to_joint)] if count == 1 else [count == 2] * 2
-    return axes if sum(axes) == count else None
+    first, second = (is_open(joints[name]) if count == 1 else count == 2 for name in (limb.from_joint, limb.to_joint))
+    return (first, second) if first + second == count else None
 
 
 def _measure(limb: Limb, joints: Mapping[str, Joint]) -> SharedLength | None:
     return measure_shared(joints[limb.from_joint], joints[limb.to_joint], limb.body)
+
+
+def measure_across(skeleton: Skeleton) -> list[tuple[Limb, tuple[bool, bool]]]:
+    """The limbs with lengths that may be compared over mountings, and which of their two joints count as an axis.
+
+    One that ends at an axis is measured across it, and has no length where that cannot be.
+    """
+    joints = {joint.child: joint for joint in skeleton.joints}
+    known = measure_lengths(skeleton)
+    half = dict(zip(known.keys, (Z95 * known.sd).tolist(), strict=True))
+    found = []
+    for limb in skeleton.limbs:
+        inside = {limb.from_joint, limb.to_joint} <= set(joints)
+        axes = _find_axes(limb, joints) if inside else (False, False) if limb.between == "joints" else None
+        if limb.length is None or axes is None:
+            found.append((replace(limb, length=None, low=None, high=None), (False, False)))
+        elif not any(axes) or _is_of_several(limb, joints):
+            found.append((limb, axes))
+        else:
+            length, wide = _measure(limb, joints).value, half.get(_key(limb, joints))  # type: ignore[union-attr]
+            low, high = (None, None) if wide is None else (max(length - wide, 0.0), length + wide)
+            found.append((replace(limb, length=length, low=low, high=high), axes))
+    return found
 
 
 def measure_between(joints: Sequence[Joint]) -> Lengths:
