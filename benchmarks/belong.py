@@ -120,8 +120,8 @@ def main() -> None:
         data[case.name] = {"sets": len(found), "right": right, "told": told}
         progress(f"{case.name}: {right} of {len(found)}")
     how = (
-        "Two or three files of 30 s each at 30 or 120 Hz, exercise and walks, in worlds with noise, skin, a bent field and "
-        "gaps."
+        "Two or three files of 30 s each at 30 or 120 Hz, exercise and walks, in worlds with noise, skin, a bent field "
+        "and gaps."
     )
     publish(
         "belong",
