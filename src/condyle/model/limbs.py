@@ -76,10 +76,11 @@ class SharedLength(NamedTuple):
 def measure_shared(joint_a: Joint, joint_b: Joint, body: str) -> SharedLength | None:
     """The length on `body` between two of its joints, across the axes along which they are open.
 
-    None where `limb_geometry` has none, and across two axes of people that are far from parallel.
+    None where `limb_geometry` has none, where a joint is open along an axis that nothing says it turns about alone, and
+    across two axes of people that are far from parallel.
     """
     shape = limb_geometry(joint_a, joint_b, body)
-    if shape is None:
+    if shape is None or "undetermined" in (joint_a.kind, joint_b.kind):
         return None
     axes = [find_open_axis(joint, body) for joint in (joint_a, joint_b)]
     ends = (axes[0] is not None, axes[1] is not None)
