@@ -22,7 +22,8 @@ from .bound import noise
 from .coverage import FIELD, SOFT
 from .harness import Case, Table, arguments, measured, percent, progress, publish
 
-SECONDS, RATE = 30.0, 30.0
+SECONDS = 30.0
+RATES_HZ = (30.0, 120.0)  # of every other set: a row of the first is a frame, of the second the mean of four
 PERSON_SD = 0.05  # by which the limbs of another person differ as a whole, and by which each differs besides: half
 WORLDS = (
     noise(0.3, 0.5),
@@ -75,7 +76,7 @@ def record(case: FileSet, seed: int) -> tuple[Take, str]:
             figure,
             motion,
             seconds=SECONDS,
-            rate=RATE,
+            rate=RATES_HZ[seed % len(RATES_HZ)],
             seed=seed + 7 * k,
             disturbances=world,
             mounts=worn,  # type: ignore[arg-type]
@@ -118,7 +119,10 @@ def main() -> None:
         rows.append((case.name, str(len(found)), percent(right / len(found)), told))
         data[case.name] = {"sets": len(found), "right": right, "told": told}
         progress(f"{case.name}: {right} of {len(found)}")
-    how = "Two or three files of 30 s each, exercise and walks, in worlds with noise, skin, a bent field and gaps."
+    how = (
+        "Two or three files of 30 s each at 30 or 120 Hz, exercise and walks, in worlds with noise, skin, a bent field "
+        "and gaps."
+    )
     publish(
         "belong",
         "Do files belong together",

@@ -101,6 +101,7 @@ CODES: dict[str, str] = {
     "prior-learned": "sides or proportions of people counted as a prior whose weight was learned, and what it changed",
     "another-person": "lengths differ by more than their errors: recordings or fits are of two people",
     "profile-used": "lengths of a performer that are known from before were used, and how much that changed",
+    "profile-not-used": "no length of a performer that is known from before is one that the take tells",
     "extra-sensors": "sensors that the known figure does not have; they are left out",
     # structure
     "tree-not-determined": "nothing moved enough to tell which bodies are connected",

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import condyle
 from condyle.errors import CondyleError
-from condyle.estimate.lengths import SHARED_WIDENING, Lengths, hold_lengths, measure_lengths, share_lengths
+from condyle.estimate.lengths import (
+    SHARED_WIDENING,
+    Lengths,
+    hold_lengths,
+    measure_across,
+    measure_lengths,
+    share_lengths,
+)
 from condyle.maths.robust import Z95
 from condyle.model.profile import name_edge, name_length
 from condyle.model.skeleton import Skeleton
 from condyle.simulate import Disturbances, chain, simulate
-from tests.make.performers import fit_chain, mount_chain
+from tests.make.performers import fit_chain, mount_chain, open_last
 
 HINGED_NOISE = Disturbances(position_noise=0.002, orientation_noise=0.005)
 A, B = (name_length(body, ("x", body), (body, "y")) for body in ("a", "b"))
@@ -116,3 +125,14 @@ def test_four_mountings_are_nearer_to_the_truth_than_one() -> None:
         return float(np.mean(np.abs(found.value - [truth[key] for key in found.keys])))
 
     assert miss(shared) < np.mean([miss(one) for one in parts])
+
+
+def test_a_joint_whose_axis_is_not_known_ends_no_shared_length() -> None:
+    skeleton = open_last(fit_chain(1))
+    body = skeleton.joints[-1].parent
+    assert body in {key[0] for key in measure_lengths(skeleton).keys}
+    vague = replace(skeleton, joints=(*skeleton.joints[:-1], replace(skeleton.joints[-1], kind="undetermined")))
+    assert body not in {key[0] for key in measure_lengths(vague).keys}
+    told = {limb.body: (limb.length, axes) for limb, axes in measure_across(vague)}
+    assert told[body] == (None, (False, False))
+    assert all(length is not None for other, (length, _) in told.items() if other != body)

@@ -22,6 +22,7 @@ from condyle.faults.files import MovedSensor, locate_places
 from condyle.model.options import FitOptions
 from condyle.model.skeleton import Joint
 from condyle.model.take import Take, join
+from condyle.pairs.digest import digest_take
 from condyle.simulate import Mounts, chain, simulate
 from tests.make.performers import NOISE, SECONDS, mount_chain
 
@@ -70,6 +71,21 @@ def test_a_later_take_that_does_not_belong_to_its_calibration_is_told(later: Tak
 def test_names_that_are_exchanged_against_the_calibration_are_told() -> None:
     (told,) = describe_later_take(Comparison("mirrored", (MovedSensor("l_foot", ("l_foot", "l_shank"), 0.3, 99.0),)))
     assert (told.code, told.severity, told.bodies) == ("mirrored-names", "error", ("l_foot",))
+
+
+def test_files_are_compared_by_their_rows_and_no_frame_is_read_again() -> None:
+    fast = [
+        simulate(chain(), seconds=SECONDS, rate=120, seed=seed, disturbances=NOISE, mounts=mount_chain(1).truth.mounts)
+        for seed in (5, 6)
+    ]
+    anew = simulate(chain(), seconds=SECONDS, rate=120, seed=7, disturbances=NOISE, mounts=mount_chain(2).truth.mounts)
+    for odd, codes in ((fast[1], []), (anew, ["remounted"])):
+        take = join([_file("a", fast[0].take), _file("b", odd.take)])
+        assert digest_take(take).every == 4
+        if not codes:  # what is left out is copied without it
+            for name in ("R_world_body", "p_world_body"):
+                object.__setattr__(take, name, None)
+        assert [one.code for one in check_belonging(take, FitOptions()).findings] == codes
 
 
 def test_what_hardly_moves_is_not_told() -> None:

@@ -12,7 +12,7 @@ import condyle
 from condyle import UsageError, write_take
 from condyle.cli import main
 from condyle.estimate.registration import Registration
-from condyle.faults.worlds import _is_late_only, _speak_against, check_register
+from condyle.faults.worlds import _is_late_only, _match, _speak_against, check_register
 from condyle.simulate import Disturbances, human, prop, simulate, together
 from tests.estimate.test_registration import two_worlds
 
@@ -92,6 +92,11 @@ def test_a_wrong_option_is_refused_with_what_is_right(words: str, said: str) -> 
     with pytest.raises(UsageError, match=said.replace("*", r"\*")):
         condyle.fit(take, intervals=False, register=words)
     check_register("auto")
+
+
+def test_a_sensor_whose_very_name_is_given_is_meant_alone() -> None:
+    assert _match(("mag_*", "mag_1", "opt_1"), "mag_*") == [0]
+    assert _match(("mag_1", "mag_2", "opt_1"), "mag_*, opt_1") == [0, 1, 2]
 
 
 def test_the_command_line_registers(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]

@@ -10,9 +10,11 @@ import pytest
 
 import condyle
 from condyle.estimate.lengths import measure_lengths
+from condyle.model.profile import name_edge
 from condyle.model.skeleton import Limb, Skeleton
 from condyle.model.take import Take
 from condyle.result.doubled import share_doubled
+from condyle.result.mountings import share_figures
 from condyle.result.profile import make_profile
 from condyle.simulate import Disturbances, SimulatedFigure, chain, simulate
 
@@ -23,7 +25,10 @@ SECOND = "second"
 @pytest.fixture(scope="module")
 def doubled() -> tuple[Take, str, float]:
     """A chain whose second body bears two sensors; the body, and its length [m]."""
-    plain = chain()
+    return _double(chain(), seed=3)
+
+
+def _double(plain: SimulatedFigure, seed: int) -> tuple[Take, str, float]:
     figure = SimulatedFigure(
         (*plain.names, SECOND),
         np.append(plain.parent, 1),
@@ -31,7 +36,7 @@ def doubled() -> tuple[Take, str, float]:
         (*plain.kind, "rigid"),
         np.concatenate([plain.axis, np.full((1, 3), np.nan)]),
     )
-    world = simulate(figure, "exercise", seconds=20, seed=3, disturbances=NOISE)
+    world = simulate(figure, "exercise", seconds=20, seed=seed, disturbances=NOISE)
     body = plain.names[1]
     true = next(length for (name, *ends), length in world.truth.limbs.items() if name == body and SECOND not in ends)
     return world.take, body, true
@@ -56,6 +61,27 @@ def test_the_segment_keeps_its_length(doubled: tuple[Take, str, float], tmp_path
     assert limb.length in [one.length for one in profile.lengths if one.body == limb.body]
     saved = fit.save(tmp_path / "fit", export="csv")
     assert _on_segment(condyle.load(saved.folder or "").skeleton, body) == [limb]
+
+
+def test_a_segment_that_ends_at_a_hinge_has_its_length_across_the_axis_in_the_profile() -> None:
+    plain = chain()
+    axis = plain.axis.copy()
+    axis[2] = 0.0, 1.0, 0.0
+    knee = replace(plain, kind=(*plain.kind[:2], "hinge", *plain.kind[3:]), axis=axis)
+    skeletons = []
+    for seed in (3, 4):
+        take, body, true = _double(knee, seed)
+        tree = [(plain.names[0], body), (body, SECOND), (SECOND, plain.names[2]), (plain.names[2], plain.names[3])]
+        skeletons.append(condyle.fit(take, tree=tree).skeleton)
+    profile, _ = make_profile(skeletons)
+    (told,) = [one for one in profile.lengths if one.body == body]
+    assert told.axes == (name_edge(SECOND, plain.names[2]),)
+    assert told.low <= true <= told.high
+    shared = share_figures(skeletons)
+    for skeleton in shared.skeletons:
+        (limb,) = _on_segment(skeleton, body)
+        assert limb.between == "joint and axis"
+        assert (limb.length, limb.low, limb.high) == pytest.approx((told.length, told.low, told.high), abs=1e-5)
 
 
 def test_each_edge_may_hang_on_either_sensor(doubled: tuple[Take, str, float]) -> None:

@@ -97,8 +97,26 @@ def test_a_profile_is_a_prior_that_says_how_much_it_mattered() -> None:
     assert (measure_lengths(after).sd < measure_lengths(before).sd).all()
     other, _ = make_profile([_named("d", fit_chain(2, longer=1.1))])
     assert "another-person" in {finding.code for finding in apply_profile(before, other).findings}
-    with pytest.raises(CondyleError, match="no length with an interval"):
-        apply_profile(replace(before, limbs=()), profile)
+
+
+def test_a_take_without_a_length_of_the_profile_is_fitted_all_the_same_and_that_is_told() -> None:
+    profile, _ = make_profile([_named("b", fit_chain(2))])
+    last = profile.lengths[-1]
+    other = replace(profile, lengths=(last,), covariance=((profile.covariance[-1][-1],),))
+    for skeleton, known, why in (
+        (replace(fit_chain(1), limbs=()), profile, "tells none with an interval"),
+        (open_last(fit_chain(1)), other, "at a joint's centre where the profile's end at its axis"),
+        (_without_limb(fit_chain(1), last.body), other, "are others than the profile's"),
+    ):
+        after = apply_profile(skeleton, known)
+        (told,) = [one for one in after.findings if one.code == "profile-not-used"]
+        assert why in told.text
+        assert after.joints == skeleton.joints
+        assert "profile-used" not in {one.code for one in after.findings}
+
+
+def _without_limb(skeleton: Skeleton, body: str) -> Skeleton:
+    return replace(skeleton, limbs=tuple(limb for limb in skeleton.limbs if limb.body != body))
 
 
 def test_a_length_to_an_axis_is_not_held_to_one_between_centres() -> None:

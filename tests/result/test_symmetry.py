@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import condyle
 from condyle import UsageError
+from condyle.estimate.intervals import Uncertainty
+from condyle.result.symmetry import mirror_lengths
 from condyle.simulate import MALE_LENGTHS, Disturbances, SimulatedFigure, chain, human, simulate
 
 EQUAL = {name: MALE_LENGTHS[f"l_{name[2:]}"] for name in MALE_LENGTHS}
@@ -72,6 +76,25 @@ def test_a_loose_tolerance_changes_nothing_and_a_figure_without_sides_says_so() 
     links = simulate(chain(), seconds=15, rate=30, disturbances=SOFT)
     found = condyle.fit(links.take, symmetric=0.005)
     assert [f.severity for f in found.findings if f.code == "symmetry-assumed"] == ["warning"]
+
+
+def test_where_along_the_axis_of_a_knee_its_point_is_given_does_not_matter() -> None:
+    world = simulate(human(EQUAL), "exercise", seconds=20, rate=30, seed=300, disturbances=WHITE)
+    joints = {joint.child: joint for joint in condyle.fit(world.take, intervals=False).skeleton.joints}
+    for side in "lr":
+        knee, hip = joints[f"{side}_shank"], joints[f"{side}_thigh"]
+        axis = np.cross(knee.p_parent_joint - hip.p_child_joint, [1.0, 0.0, 0.0])
+        axis /= np.linalg.norm(axis)
+        joints[knee.child] = replace(knee, kind="hinge", point="arbitrary", axis_child=axis, axis_parent=axis)
+    knee = joints["l_shank"]
+    moved = {**joints, "l_shank": replace(knee, p_parent_joint=knee.p_parent_joint + 0.06 * knee.axis_parent)}
+    told = []
+    for figure in (joints, moved):
+        V = 1e-5 * np.eye(6 * len(figure))
+        sure = Uncertainty(V, 0 * V, np.zeros(len(figure), bool), np.zeros((len(figure), 2)))
+        told += mirror_lengths(list(figure.values()), sure, 0.003).findings
+    assert told[0].value == pytest.approx(told[1].value)
+    assert told[0].severity == told[1].severity == "info"
 
 
 @pytest.mark.parametrize("tolerance", [0.0, -0.001, np.inf, np.nan])

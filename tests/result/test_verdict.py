@@ -112,6 +112,9 @@ def test_without_a_joint_nothing_is_found() -> None:
     found = judged(joints=(), limbs=())
     assert (found.sure, found.joints, found.tone) == (0, 0, "bad")
     assert found.text.startswith("No joint can be told from this motion. ")
+    played = judged(joints=(), limbs=(), take={"calibration": {}})
+    assert played.tone == "bad"
+    assert played.text.startswith("The calibration told no joint to play this take on; record it again")
 
 
 def test_files_of_older_versions_are_judged_when_they_are_read() -> None:

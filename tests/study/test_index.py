@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from condyle.study import index
 from condyle.study.index import do_not_overlap, write_index
@@ -67,6 +68,17 @@ def test_lengths_of_a_performer_stand_beside_each_other_and_are_marked_where_the
     assert do_not_overlap(limbs[:2])
     assert not do_not_overlap(limbs[:1])
     assert not do_not_overlap([limbs[0], limbs[0]])
+
+
+def test_a_length_to_an_axis_is_not_held_against_one_to_a_centre(tmp_path: Path) -> None:
+    steps, records = study(tmp_path)
+    friday = records["anna/friday"]
+    assert friday.facts is not None
+    limb = replace(friday.facts.limbs[0], axes=("c",))
+    records["anna/friday"] = replace(friday, facts=replace(friday.facts, limbs=(limb,)))
+    page = write_index(tmp_path, steps, lambda step: records.get(step.name), []).read_text(encoding="utf-8")
+    assert "differ by more" not in page
+    assert page.count(" (axis)</span>") == 1
 
 
 def test_nothing_from_a_file_is_code(tmp_path: Path) -> None:

@@ -43,6 +43,20 @@ def test_lengths_are_named_by_neighbours_whichever_root_was_chosen(tmp_path: Pat
     assert limbs[0]
 
 
+def test_a_length_to_an_axis_is_the_same_wherever_on_it_the_point_is_given() -> None:
+    skeleton = open_last(fit_chain(1))
+    *others, last = skeleton.joints
+    moved = replace(last, p_parent_joint=last.p_parent_joint + 0.04 * last.axis_parent)
+    told = []
+    for joint in (last, moved):
+        facts = describe_skeleton(replace(skeleton, joints=(*others, joint)))
+        told.append(next(limb for limb in facts.limbs if last.child in (limb.from_body, limb.to_body)))
+    assert told[0].axes == (last.child,)
+    assert told[0].length == pytest.approx(told[1].length, abs=1e-9)
+    assert told[0].low is not None
+    assert told[0].low < told[0].length < told[0].high  # type: ignore[operator]
+
+
 def test_a_take_that_cannot_be_read_fails_with_its_sentence(tmp_path: Path) -> None:
     (tmp_path / "a.npz").write_bytes(b"PK")
     record = run_step(make_step(tmp_path, tmp_path / "out"))

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import CondyleError
 from ..maths.arrays import Floats
 from ..maths.robust import Z95
-from ..model.limbs import SharedLength, limb_geometry, measure_shared
+from ..model.limbs import BETWEEN, SharedLength, is_open, limb_geometry, measure_shared
 from ..model.profile import LengthKey, Profile, name_length
 from ..model.skeleton import Joint, Limb, Placement, Skeleton
 from ..model.values import dataclass
@@ -69,17 +69,50 @@ def _find_known_limbs(skeleton: Skeleton) -> list[Limb]:
     joints = {joint.child: joint for joint in skeleton.joints}
     limbs = [limb for limb in skeleton.limbs if limb.length is not None and limb.high is not None]
     limbs = [limb for limb in limbs if {limb.from_joint, limb.to_joint} <= set(joints)]
-    return [limb for limb in limbs if _is_of_several(limb, joints) or _measure(limb, joints) is not None]
+    return [limb for limb in limbs if _find_axes(limb, joints) is not None]
 
 
 def _is_of_several(limb: Limb, joints: Mapping[str, Joint]) -> bool:
-    """Whether a limb is that of a segment with several sensors, between the centres of joints on different ones."""
-    ends = [joints[name] for name in (limb.from_joint, limb.to_joint)]
-    return limb.between == "joints" and any(limb.body not in (joint.child, joint.parent) for joint in ends)
+    """Whether a limb is that of a segment with several sensors, between joints on different ones."""
+    return any(limb.body not in (joints[name].child, joints[name].parent) for name in (limb.from_joint, limb.to_joint))
+
+
+def _find_axes(limb: Limb, joints: Mapping[str, Joint]) -> tuple[bool, bool] | None:
+    """Which of its two joints count as an axis, where a limb can be measured whatever the mounting; else None."""
+    if not _is_of_several(limb, joints):
+        shape = _measure(limb, joints)
+        return None if shape is None else shape.axes
+    # Such a limb was measured across its axes already. Of one end alone that is one the joints must tell which.
+    count = BETWEEN.index(limb.between)
+    first, second = (is_open(joints[name]) if count == 1 else count == 2 for name in (limb.from_joint, limb.to_joint))
+    return (first, second) if first + second == count else None
 
 
 def _measure(limb: Limb, joints: Mapping[str, Joint]) -> SharedLength | None:
     return measure_shared(joints[limb.from_joint], joints[limb.to_joint], limb.body)
+
+
+def measure_across(skeleton: Skeleton) -> list[tuple[Limb, tuple[bool, bool]]]:
+    """The limbs with lengths that may be compared over mountings, and which of their two joints count as an axis.
+
+    One that ends at an axis is measured across it, and has no length where that cannot be.
+    """
+    joints = {joint.child: joint for joint in skeleton.joints}
+    known = measure_lengths(skeleton)
+    half = dict(zip(known.keys, (Z95 * known.sd).tolist(), strict=True))
+    found = []
+    for limb in skeleton.limbs:
+        inside = {limb.from_joint, limb.to_joint} <= set(joints)
+        axes = _find_axes(limb, joints) if inside else (False, False) if limb.between == "joints" else None
+        if limb.length is None or axes is None:
+            found.append((replace(limb, length=None, low=None, high=None), (False, False)))
+        elif not any(axes) or _is_of_several(limb, joints):
+            found.append((limb, axes))
+        else:
+            length, wide = _measure(limb, joints).value, half.get(_key(limb, joints))  # type: ignore[union-attr]
+            low, high = (None, None) if wide is None else (max(length - wide, 0.0), length + wide)
+            found.append((replace(limb, length=length, low=low, high=high), axes))
+    return found
 
 
 def measure_between(joints: Sequence[Joint]) -> Lengths:
@@ -184,8 +217,7 @@ def hold_lengths(skeleton: Skeleton, target: Lengths) -> Skeleton:
         for k, joint in enumerate(moved.joints)
     )
     moved = replace(moved, joints=held)
-    width = {key: Z95 * float(sd) for key, sd in zip(keys, aim.sd, strict=True)}
-    return replace(moved, limbs=_measure_limbs(moved, width), sensors=_place_sensors(moved))
+    return replace(moved, limbs=_measure_limbs(moved, aim), sensors=_place_sensors(moved))
 
 
 def _positive(V: Floats) -> Floats:
@@ -194,19 +226,26 @@ def _positive(V: Floats) -> Floats:
     return np.asarray((axes * np.maximum(value, 0.0)) @ axes.T)
 
 
-def _measure_limbs(skeleton: Skeleton, width: Mapping[LengthKey, float]) -> tuple[Limb, ...]:
+def _measure_limbs(skeleton: Skeleton, held: Lengths) -> tuple[Limb, ...]:
+    """The limbs as the joints have them, with the intervals of the lengths that they are held to.
+
+    Those of segments with several sensors, which no one sensor has whole, have these lengths themselves.
+    """
     joints, found = {joint.child: joint for joint in skeleton.joints}, []
+    value, width = (dict(zip(held.keys, part.tolist(), strict=True)) for part in (held.value, Z95 * held.sd))
     for limb in skeleton.limbs:
-        if not {limb.from_joint, limb.to_joint} <= set(joints):  # one that ends at a loop keeps what it was
+        if limb.length is None or not {limb.from_joint, limb.to_joint} <= set(joints):  # a loop keeps what it was
             found.append(limb)
             continue
+        key = _key(limb, joints)
         shape = limb_geometry(joints[limb.from_joint], joints[limb.to_joint], limb.body)
-        if shape is None or limb.length is None:
+        length = value.get(key, limb.length) if _is_of_several(limb, joints) else shape and shape[0]
+        if length is None:
             found.append(limb)
             continue
-        half = width.get(_key(limb, joints), None if limb.high is None else limb.high - limb.length)
-        low, high = (None, None) if half is None else (max(shape[0] - half, 0.0), shape[0] + half)
-        found.append(replace(limb, length=shape[0], low=low, high=high))
+        half = width.get(key, None if limb.high is None else limb.high - limb.length)
+        low, high = (None, None) if half is None else (max(length - half, 0.0), length + half)
+        found.append(replace(limb, length=length, low=low, high=high))
     return tuple(found)
 
 
@@ -225,9 +264,8 @@ def _place_sensors(skeleton: Skeleton) -> tuple[Placement, ...]:
 def _key(limb: Limb, joints: Mapping[str, Joint]) -> LengthKey:
     ends = [joints[name] for name in (limb.from_joint, limb.to_joint)]
     edges = [(joint.child, joint.parent) for joint in ends]
-    shape = _measure(limb, joints)
-    axes = () if shape is None else [edge for edge, is_axis in zip(edges, shape.axes, strict=True) if is_axis]
-    return name_length(limb.body, edges[0], edges[1], axes)
+    axes = zip(edges, _find_axes(limb, joints) or (), strict=False)
+    return name_length(limb.body, edges[0], edges[1], [edge for edge, is_axis in axes if is_axis])
 
 
 def _block_covariance(skeleton: Skeleton) -> Floats:

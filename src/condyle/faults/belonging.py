@@ -18,6 +18,7 @@ from ..estimate.checks import check_asked
 from ..estimate.fitting import ROBUST, fit_tree
 from ..estimate.lengths import LENGTH_MIN_SD_M, Lengths, measure_between
 from ..findings import Finding, many, mm
+from ..maths import rotation
 from ..maths.robust import median
 from ..model.anatomy import Segment, find_segments
 from ..model.options import FitOptions
@@ -27,6 +28,7 @@ from ..model.stage import Decision
 from ..model.take import Take
 from ..model.units import METRES
 from ..model.values import dataclass
+from ..pairs.rows import read_rows
 from .exchanged import ExchangedSensors, Pairs, bound_gap, find_exchange, make_twins
 from .files import MovedSensor, describe_moved, find_moved, locate_places
 
@@ -193,7 +195,7 @@ def check_belonging(take: Take, options: FitOptions) -> Decision:
     count = len(numbers)
     if count < 2 or not options.belong:
         return Decision()
-    parts = [take.at(np.flatnonzero(take.in_source(k))) for k in numbers]
+    parts = _cut_rows(take, numbers)
     edges = _find_edges(max(parts, key=lambda part: part.seconds), options)
     places = [locate_places(part, edges) for part in parts]
     against = [[compare_files(a, b) for b in places] for a in places]
@@ -212,6 +214,18 @@ def check_belonging(take: Take, options: FitOptions) -> Decision:
         own = take.in_source(numbers[k])
         hidden |= own[:, None] & np.isin(take.names, found.bodies)
     return Decision(findings, take.mask(hidden) if hidden.any() else None)
+
+
+def _cut_rows(take: Take, numbers: Sequence[int]) -> list[Take]:
+    """The rows of every file in the place of its frames, with the rotations nearest to their mean ones.
+
+    Rows are sums over frames, which whatever is done with the whole take needs too: no frame is read for this.
+    """
+    rows = read_rows(take)
+    whole = rows.take
+    if rows.digest is not None:
+        whole = replace(whole, R_world_body=rotation.project(whole.R_world_body))
+    return [whole.at(np.flatnonzero(whole.in_source(k))) for k in numbers]
 
 
 def _find_edges(part: Take, options: FitOptions) -> list[tuple[str, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ from ..model.options import FitOptions
 from ..model.stage import Change, Decision, Effect
 from ..model.take import WORLD, Take
 from ..model.values import dataclass
+from ..prepare.cutting import find_named
 
 if TYPE_CHECKING:  # most takes have one world
     from ..estimate.registration import Registration
@@ -110,7 +110,7 @@ def _find_systems(estimate: Estimate, words: str) -> tuple[list[int], list[list[
 def _match(names: Sequence[str], words: str) -> list[int]:
     found: list[int] = []
     for pattern in (word.strip() for word in words.split(",") if word.strip()):
-        own = [k for k, name in enumerate(names) if name == pattern or fnmatchcase(name, pattern)]
+        own = [names.index(name) for name in find_named(pattern, names)]
         if not own:
             raise UsageError(
                 f"--register: no sensor is called '{pattern}'; there are {', '.join(names)}", code="unknown-body"

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..errors import CondyleError
 from ..model.options import FitOptions
 from ..model.profile import Profile
 from ..model.skeleton import Skeleton
@@ -45,12 +44,7 @@ def find_figure(take: Take, options: FitOptions, performer: Performer) -> Calibr
     if performer.profile is None:
         return run(take, options, plan)
     found = run(take, replace(options, tree=performer.profile.edges), plan)
-    try:
-        skeleton = apply_profile(found.skeleton, performer.profile)
-    except CondyleError as error:
-        if error.code != "no-lengths":
-            raise
-        return found  # too short for any length: the tree is the performer's, the joints are this motion's
+    skeleton = apply_profile(found.skeleton, performer.profile)
     gap, weight, joints = measure_gaps(skeleton, found.take, found.weight)
     return replace(found, skeleton=replace(skeleton, joints=joints), gap=gap, weight=weight)
 

@@ -44,7 +44,7 @@ def limb_geometry(joint_a: Joint, joint_b: Joint, body: str) -> tuple[float, Flo
         return link.distance.value, -link.direction, "axes"
     places, axes = [], []
     for joint in (joint_a, joint_b):
-        if joint.point == "arbitrary" or joint.kind in ("rigid", "undetermined"):
+        if is_open(joint):
             axis = find_open_axis(joint, body)
             if axis is None:
                 return None
@@ -76,10 +76,11 @@ class SharedLength(NamedTuple):
 def measure_shared(joint_a: Joint, joint_b: Joint, body: str) -> SharedLength | None:
     """The length on `body` between two of its joints, across the axes along which they are open.
 
-    None where `limb_geometry` has none, and across two axes of people that are far from parallel.
+    None where `limb_geometry` has none, where a joint is open along an axis that nothing says it turns about alone, and
+    across two axes of people that are far from parallel.
     """
     shape = limb_geometry(joint_a, joint_b, body)
-    if shape is None:
+    if shape is None or "undetermined" in (joint_a.kind, joint_b.kind):
         return None
     axes = [find_open_axis(joint, body) for joint in (joint_a, joint_b)]
     ends = (axes[0] is not None, axes[1] is not None)
@@ -108,9 +109,14 @@ def measure_shared(joint_a: Joint, joint_b: Joint, body: str) -> SharedLength | 
 
 def find_open_axis(joint: Joint, body: str) -> Floats | None:
     """The axis [-] on a body along which a joint is open; None where it has a centre, or nothing at all."""
-    if joint.point != "arbitrary" and joint.kind not in ("rigid", "undetermined"):
+    if not is_open(joint):
         return None
     return joint.axis_child if joint.child == body else joint.axis_parent
+
+
+def is_open(joint: Joint) -> bool:
+    """Whether a joint has an axis, or nothing at all, and no centre."""
+    return joint.point == "arbitrary" or joint.kind in ("rigid", "undetermined")
 
 
 def is_link(joint_a: Joint, joint_b: Joint) -> bool:

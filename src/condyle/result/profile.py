@@ -181,8 +181,8 @@ def apply_profile(skeleton: Skeleton, profile: Profile) -> Skeleton:
     own, known = measure_lengths(skeleton), profile_lengths(profile)
     keys = [key for key in own.keys if key in known.keys]
     if not keys:
-        text = "has no length with an interval that the profile has; fit with intervals, on a longer take"
-        raise CondyleError(text, code="no-lengths", path=", ".join(skeleton.take.get("sources", ())) or None)
+        finding = Finding("profile-not-used", "warning", f"the profile changed no length: {_describe_none(own, known)}")
+        return add_verdict(replace(skeleton, findings=sort_findings([*skeleton.findings, finding])))
     before, prior = own.part(keys), known.part(keys)
     again = skeleton.fit_id in profile.fits or share_frames(skeleton, profile)
     shared = prior if again else share_lengths([before, prior]).lengths.part(keys)
@@ -207,6 +207,18 @@ def apply_profile(skeleton: Skeleton, profile: Profile) -> Skeleton:
         doubt += "errors; is it another person?"
         findings.append(Finding("another-person", "warning", doubt, (body,), value=abs(apart), unit="m"))
     return add_verdict(replace(held, findings=sort_findings(findings)))
+
+
+def _describe_none(own: Lengths, known: Lengths) -> str:
+    """Why no length of a take is one of the profile's, and the way out."""
+    if not own.keys:
+        return "this take tells none with an interval; fit with intervals, on a longer take"
+    if _describe_unlike(own, known):
+        return (
+            "those of this take end at a joint's centre where the profile's end at its axis, or the other way round; "
+            "turn every joint about all its axes, here and in the takes of the profile"
+        )
+    return "those of this take are others than the profile's; move the joints that it has"
 
 
 def _describe_unlike(own: Lengths, known: Lengths) -> str:

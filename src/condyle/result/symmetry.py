@@ -17,7 +17,7 @@ from ..estimate.intervals import Uncertainty
 from ..findings import Finding, Severity, mm
 from ..maths.arrays import Floats
 from ..model.anatomy import Segment, find_segments
-from ..model.limbs import limb_geometry
+from ..model.limbs import SharedLength, measure_shared
 from ..model.skeleton import Joint
 from ..model.values import dataclass
 
@@ -47,24 +47,26 @@ def mirror_lengths(joints: Sequence[Joint], sure: Uncertainty | None, tolerance:
     if not pairs:
         text = "left and right were to be alike, but the bodies' names tell no two sides; nothing was changed"
         return Mirrored(list(joints), sure, [Finding("symmetry-assumed", "warning", text)])
-    slopes = [(_slope(joints, left), _slope(joints, right)) for left, right in pairs]
-    H = np.stack([left[1] - right[1] for left, right in slopes])
-    apart = np.array([left[0] - right[0] for left, right in slopes])
+    lengths = [tuple(_measure(joints, ends) for ends in pair) for pair in pairs]
+    H = np.stack([_slope(joints, left) - _slope(joints, right) for left, right in pairs])
+    apart = np.array([left.value - right.value for left, right in lengths])
     V = sure.covariance
-    gain = V @ H.T @ np.linalg.inv(H @ V @ H.T + tolerance**2 * np.eye(len(H)))
+    allowed = tolerance**2 + np.array([left.variance + right.variance for left, right in lengths])
+    gain = V @ H.T @ np.linalg.inv(H @ V @ H.T + np.diag(allowed))
     step = -gain @ apart
     keep = np.eye(len(V)) - gain @ H
     moved = [_move_joint(joint, step[6 * k : 6 * k + 6]) for k, joint in enumerate(joints)]
     covariance = keep @ V
     sure = replace(sure, covariance=0.5 * (covariance + covariance.T), passing=keep @ sure.passing @ keep.T)
-    change = [abs(_slope(moved, left)[0] - before[0]) for (left, _), (before, _) in zip(pairs, slopes, strict=True)]
+    after = [_measure(moved, left).value for left, _ in pairs]
+    change = [abs(value - before.value) for value, (before, _) in zip(after, lengths, strict=True)]
     most = int(np.argmax(change))
     text = (
         f"left and right lengths were taken as equal within {mm(tolerance)} mm in {len(pairs)} pairs, as was asked; "
         f"they differed by up to {mm(float(np.abs(apart).max()))} mm, and {pairs[most][0][2]} changed by "
         f"{mm(change[most])} mm"
     )
-    doubt = np.abs(apart) / np.sqrt(np.diagonal(H @ V @ H.T) + tolerance**2)
+    doubt = np.abs(apart) / np.sqrt(np.diagonal(H @ V @ H.T) + allowed)
     least = int(np.argmax(doubt))
     if doubt[least] > UNLIKE_MIN_SIGMAS:
         text += (
@@ -97,7 +99,8 @@ def _pairs(joints: Sequence[Joint]) -> list[tuple[Ends, Ends]]:
                 left = (a, b, body)
                 if min(right[:2]) < 0 or (segment.side == "" and right[:2] < left[:2]):
                     continue
-                if _shape(joints, left) is not None and _shape(joints, right) is not None:
+                shapes = [_find_shape(joints, ends) for ends in (left, right)]
+                if shapes[0] is not None and shapes[1] is not None and shapes[0].axes == shapes[1].axes:
                     found.append((left, right))
     return found
 
@@ -110,23 +113,27 @@ def _other(body: str, segments: dict[str, Segment], named: dict[Segment, str]) -
     return named.get(Segment(segment.part, {"l": "r", "r": "l", "": ""}[segment.side]))  # type: ignore[arg-type]
 
 
-def _shape(joints: Sequence[Joint], ends: Ends) -> tuple[float, Floats] | None:
+def _find_shape(joints: Sequence[Joint], ends: Ends) -> SharedLength | None:
+    """The length, across axes along which a joint is open: where on them its point is given depends on the sensors."""
     a, b, body = ends
     if not all(body in (joints[k].child, joints[k].parent) for k in (a, b)):
         return None
-    shape = limb_geometry(joints[a], joints[b], body)
-    return None if shape is None else (shape[0], shape[1])
+    return measure_shared(joints[a], joints[b], body)
 
 
-def _slope(joints: Sequence[Joint], ends: Ends) -> tuple[float, Floats]:
-    """A length [m] and how it changes with the unknowns (6J,) of all joints."""
-    shape = _shape(joints, ends)
+def _measure(joints: Sequence[Joint], ends: Ends) -> SharedLength:
+    shape = _find_shape(joints, ends)
     assert shape is not None
+    return shape
+
+
+def _slope(joints: Sequence[Joint], ends: Ends) -> Floats:
+    """(6J,) how a length changes with the unknowns of all joints."""
     slope = np.zeros(6 * len(joints))
     for k, sign in ((ends[0], 1.0), (ends[1], -1.0)):
         first = 6 * k + (0 if joints[k].child == ends[2] else 3)
-        slope[first : first + 3] += sign * shape[1]
-    return shape[0], slope
+        slope[first : first + 3] += sign * _measure(joints, ends).direction
+    return slope
 
 
 def _move_joint(joint: Joint, step: Floats) -> Joint:

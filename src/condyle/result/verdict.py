@@ -70,9 +70,11 @@ def _describe(skeleton: Skeleton, found: Verdict) -> str:
     """Short sentences: what was found and how sure, how well lengths are known, whether there is more to look at."""
     causes = count_causes(skeleton.findings)
     look = f"{many(causes, 'thing')} to look at." if causes else "Nothing to look at."
+    played = "calibration" in skeleton.take
     if not found.joints:
-        return f"No joint can be told from this motion. {look}"
-    if "calibration" in skeleton.take:
+        what = "The calibration told no joint to play this take on; record it again, moving every joint."
+        return what if played else f"No joint can be told from this motion. {look}"
+    if played:
         worn, bodies = len(skeleton.take.get("sensors", ())), len(skeleton.bodies)
         return (
             f"Played on a known figure of {many(found.joints, 'joint')} with {worn} of {many(bodies, 'sensor')}. {look}"

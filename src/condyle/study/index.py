@@ -26,6 +26,7 @@ SHORTEST_SCALE_M = 0.01  # m that a plot of intervals shows at least, so that sm
 TONES = {"failed": "failed", "bad": "bad", "look": "look at it", "waiting": "not done yet", "good": "good"}
 
 Read = Callable[[TakeStep], LedgerRecord | None]
+LengthName = tuple[str, str, str, tuple[str, ...]]  # a body, two of its neighbours, and those whose joint is an axis
 
 
 def write_index(folder: Path, steps: Sequence[TakeStep], read: Read, notes: Sequence[str]) -> Path:
@@ -171,14 +172,14 @@ def _describe_performer(performer: str, own: Sequence[TakeStep], read: Read, *, 
 
 def _collect_lengths(
     records: Iterable[tuple[TakeStep, LedgerRecord | None]],
-) -> dict[tuple[str, str, str], dict[str, LimbFacts]]:
-    """{limb: {calibration: its length}}, of lengths that are known."""
-    found: dict[tuple[str, str, str], dict[str, LimbFacts]] = {}
+) -> dict[LengthName, dict[str, LimbFacts]]:
+    """{limb: {calibration: its length}}, of lengths that are known; one to an axis is another than one to a centre."""
+    found: dict[LengthName, dict[str, LimbFacts]] = {}
     for step, record in records:
         for limb in record.facts.limbs if record is not None and record.facts is not None else ():
             if limb.length is not None:
                 label = step.entry.session or step.name
-                same = found.setdefault((limb.body, limb.from_body, limb.to_body), {})
+                same = found.setdefault((limb.body, limb.from_body, limb.to_body, limb.axes), {})
                 same[label if label not in same else step.name] = limb
     return found
 
@@ -198,15 +199,16 @@ def do_not_overlap(limbs: Sequence[LimbFacts]) -> bool:
     return len(known) > 1 and max(_bounds(limb)[0] for limb in known) > min(_bounds(limb)[1] for limb in known)
 
 
-def _describe_length(key: tuple[str, str, str], limbs: dict[str, LimbFacts], scale: float) -> str:
-    body, first, last = key
+def _describe_length(key: LengthName, limbs: dict[str, LimbFacts], scale: float) -> str:
+    body, first, last, axes = key
     told = [
         f"<span>{_format_length(limb)}"
         + (f' <span class="quiet">{_name(label)}</span></span>' if len(limbs) > 1 else "</span>")
         for label, limb in limbs.items()
     ]
     apart = ' class="apart"' if do_not_overlap(list(limbs.values())) else ""
-    between = f'<br><span class="quiet">{_name(first)} to {_name(last)}</span>'
+    ends = " to ".join(_name(name) + " (axis)" * (name in axes) for name in (first, last))
+    between = f'<br><span class="quiet">{ends}</span>'
     return (
         f"<tr{apart}><td>{_name(body)}{between}</td><td>{_draw(limbs, scale)}</td><td>{'<br>'.join(told)}</td></tr>\n"
     )

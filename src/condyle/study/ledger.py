@@ -46,7 +46,10 @@ class JointFacts(msgspec.Struct, frozen=True):
 
 
 class LimbFacts(msgspec.Struct, frozen=True):
-    """A length [m] on `body` between its joints with two neighbours, which are named, whichever root was chosen."""
+    """A length [m] on `body` between its joints with two neighbours, which are named, whichever root was chosen.
+
+    axes  the neighbours whose joint counts as an axis, across which it is measured, and not as a centre
+    """
 
     body: str
     from_body: str
@@ -55,6 +58,7 @@ class LimbFacts(msgspec.Struct, frozen=True):
     low: float | None
     high: float | None
     between: str
+    axes: tuple[str, ...] = ()
 
 
 class Worst(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CondyleError
+from ..estimate.lengths import measure_across
 from ..findings import merge_findings
 from ..model.skeleton import Joint, Limb, Skeleton
 from ..result.coverage import find_coverage
@@ -118,7 +119,7 @@ def describe_skeleton(skeleton: Skeleton) -> Facts:
         worst=worst,
         advice=() if verdict.tone == "good" else _advise(skeleton),
         joints=tuple(_describe_joint(joint) for joint in skeleton.joints),
-        limbs=tuple(_describe_limb(limb, parent) for limb in skeleton.limbs),
+        limbs=tuple(_describe_limb(limb, axes, parent) for limb, axes in measure_across(skeleton)),
     )
 
 
@@ -149,10 +150,11 @@ def _describe_joint(joint: Joint) -> JointFacts:
     )
 
 
-def _describe_limb(limb: Limb, parent: Mapping[str, str]) -> LimbFacts:
+def _describe_limb(limb: Limb, axes: Sequence[bool], parent: Mapping[str, str]) -> LimbFacts:
     ends = [parent[limb.body] if joint == limb.body else joint for joint in (limb.from_joint, limb.to_joint)]
     first, last = sorted(ends)
-    return LimbFacts(limb.body, first, last, limb.length, limb.low, limb.high, limb.between)
+    across = tuple(sorted(end for end, is_axis in zip(ends, axes, strict=True) if is_axis))
+    return LimbFacts(limb.body, first, last, limb.length, limb.low, limb.high, limb.between, across)
 
 
 def _triple(vector: Sequence[float] | Any) -> tuple[float, float, float]:

@@ -45,7 +45,7 @@ _COLUMNS: dict[str, dict[str, str]] = {
     },
     "limbs": {
         **_LABELS,
-        **dict.fromkeys(("body", "from", "to", "between"), _TEXT),
+        **dict.fromkeys(("body", "from", "to", "between", "axes"), _TEXT),
         **dict.fromkeys(("length_m", "low_m", "high_m"), _NUMBER),
     },
 }
@@ -159,6 +159,7 @@ def _describe_limbs(step: TakeStep, record: LedgerRecord | None) -> Sequence[Row
             "from": limb.from_body,
             "to": limb.to_body,
             "between": limb.between,
+            "axes": ", ".join(limb.axes),
             "length_m": limb.length,
             "low_m": limb.low,
             "high_m": limb.high,
