@@ -128,6 +128,16 @@ def test_a_late_chest_is_moved_and_not_the_head_and_arms_that_agree_with_each_ot
     assert np.abs(np.delete(found.delay, chest)).max() < FAR_DELAY
 
 
+def test_skin_that_swings_with_a_walk_is_no_delay() -> None:
+    skin = Disturbances(position_noise=0.0015, orientation_noise=np.radians(0.15), soft_tissue=0.005)
+    made = simulate(human(), "walk", seconds=45.0, rate=60.0, seed=64004, disturbances=skin)
+    assert not find_latency(made.take).late.any()
+    late = simulate(
+        human(), "walk", seconds=45.0, rate=60.0, seed=64004, disturbances=replace(skin, latency={"l_hand": 0.01})
+    )
+    assert find_latency(late.take).late[late.take.index("l_hand")]
+
+
 def test_an_exact_take_tells_its_delays() -> None:
     made = world(Disturbances(latency={"head": 0.02}))
     found = find_latency(made.take)
