@@ -166,7 +166,7 @@ class _Delays:
 
 
 def _any_late(told: _Delays, errors: float) -> bool:
-    """Whether a sensor differs by so many standard errors from one that it is joined to, or from all of them together."""
+    """Whether a sensor differs by so many standard errors from one that it is joined to, or from all of them."""
     own = (told.pairs[:, :1] == told.pairs.ravel()) * 1.0 - (told.pairs[:, 1:] == told.pairs.ravel())
     own = np.concatenate([np.eye(len(told.pairs)), own], axis=1) / np.square(told.error)[:, None]
     precision = np.abs(own).sum(axis=0)
@@ -324,8 +324,8 @@ def _errors(Z: Floats, rest: Floats, weight: Floats, gram: Floats, white: Floats
 
 
 def _multiply_bands(one: Floats, other: Floats, step: float) -> Floats:
-    """(J,) variance of the sums of products of two courses (J, n, 3), rows every `step` [s], were the phase between them
-    another by chance in every band.
+    """(J,) variance of the sums of products of two courses (J, n, 3), rows every `step` [s], were their phases
+    apart by chance in every band.
     """
     n = one.shape[1]
     frequency = np.abs(np.fft.fftfreq(n, step))
