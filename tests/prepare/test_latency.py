@@ -292,10 +292,10 @@ def test_a_path_that_bends_five_times_as_much_as_around_has_a_spike() -> None:
 
 
 def test_a_sensor_that_is_late_by_less_than_30_microseconds_is_left_alone_beside_one_that_is_late() -> None:
-    pairs, error = np.array([[1, 0], [2, 1], [3, 2]]), np.full(3, 1e-7)
-    found = _settle(_Delays(pairs, np.array([2e-5, 0.0, 1e-2]), error), 4)
+    pairs, error, none = np.array([[1, 0], [2, 1], [3, 2]]), np.full(3, 1e-7), np.zeros(3)
+    found = _settle(_Delays(pairs, np.array([2e-5, 0.0, 1e-2]), error, none), 4)
     assert found.late.tolist() == [False, False, False, True]
-    found = _settle(_Delays(pairs, np.array([0.0, 5e-5, 1e-2]), error), 4)
+    found = _settle(_Delays(pairs, np.array([0.0, 5e-5, 1e-2]), error, none), 4)
     assert found.late.tolist() == [False, False, True, True]
 
 
