@@ -129,6 +129,16 @@ def test_a_late_chest_is_moved_and_not_the_head_and_arms_that_agree_with_each_ot
     assert np.abs(np.delete(found.delay, chest)).max() < FAR_DELAY
 
 
+def test_skin_that_swings_with_a_walk_is_no_delay() -> None:
+    skin = Disturbances(position_noise=0.0015, orientation_noise=np.radians(0.15), soft_tissue=0.005)
+    made = simulate(human(), "walk", seconds=45.0, rate=60.0, seed=64004, disturbances=skin)
+    assert not find_latency(made.take).late.any()
+    late = simulate(
+        human(), "walk", seconds=45.0, rate=60.0, seed=64004, disturbances=replace(skin, latency={"l_hand": 0.01})
+    )
+    assert find_latency(late.take).late[late.take.index("l_hand")]
+
+
 def test_an_exact_take_tells_its_delays() -> None:
     made = world(Disturbances(latency={"head": 0.02}))
     found = find_latency(made.take)
@@ -284,10 +294,10 @@ def test_a_path_that_bends_five_times_as_much_as_around_has_a_spike() -> None:
 
 
 def test_a_sensor_that_is_late_by_less_than_30_microseconds_is_left_alone_beside_one_that_is_late() -> None:
-    pairs, error = np.array([[1, 0], [2, 1], [3, 2]]), np.full(3, 1e-7)
-    found = _settle(_Delays(pairs, np.array([2e-5, 0.0, 1e-2]), error), 4)
+    pairs, error, none = np.array([[1, 0], [2, 1], [3, 2]]), np.full(3, 1e-7), np.zeros(3)
+    found = _settle(_Delays(pairs, np.array([2e-5, 0.0, 1e-2]), error, none), 4)
     assert found.late.tolist() == [False, False, False, True]
-    found = _settle(_Delays(pairs, np.array([0.0, 5e-5, 1e-2]), error), 4)
+    found = _settle(_Delays(pairs, np.array([0.0, 5e-5, 1e-2]), error, none), 4)
     assert found.late.tolist() == [False, False, True, True]
 
 

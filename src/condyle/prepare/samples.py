@@ -62,7 +62,8 @@ class Neighbours:
             apart = np.asarray((offsets * period)[None])
             return cls(time, period, offsets, whole, _polynomial_weights(apart, float(np.abs(apart).max())))
         reach = min(reach, n - 1)
-        widest = float((time[reach:] - time[: n - reach]).max())
+        together = (time[reach:] - time[: n - reach])[whole[reach:] | whole[: n - reach]]  # no border between them
+        widest = float(together.max(initial=reach * period))
         weights = empty((n, 2, len(offsets)))
         for rows in blocks_of(n, WEIGHT_BYTES * len(offsets)):
             around = np.clip(np.arange(rows.start, rows.stop)[:, None] + offsets, 0, n - 1)

@@ -183,15 +183,24 @@ class LivePage {
       this.build(model, solve.shown, !first);
       if (first && page.joints.length) this.store.set({ view: "played", colour: "residual" });
       this.verdict.replaceChildren(verdictPart(model, this.store));
-      const wanted = this.guide === null ? solve.prompt?.joint : guidedJoint(this.guide, solve.progress);
-      const asked = model.bodies.findIndex((body) => body.name === wanted);
-      selectBody(this.store, model, asked < 0 ? null : asked);
+      this.point(solve);
     } else this.verdict.replaceChildren(waiting(`No figure yet: ${solve.problem}`));
     if (this.guide === null) this.coach.replaceChildren(...coachCard(solve));
     this.joints.replaceChildren(...progressList(solve.progress, (joint) => this.halfWidth(joint)));
   }
 
   private guide: Guide | null = null;
+  private solve: Solve | null = null;
+
+  /** Marks on the figure the joint that is asked for. */
+  private point(solve: Solve): void {
+    const { model } = this;
+    this.solve = solve;
+    if (model === null) return;
+    const wanted = this.guide === null ? solve.prompt?.joint : guidedJoint(this.guide, solve.progress);
+    const asked = model.bodies.findIndex((body) => body.name === wanted);
+    selectBody(this.store, model, asked < 0 ? null : asked);
+  }
 
   /** The step of a routine, in the place of the coach. */
   private lead(guide: Guide | null): void {
@@ -202,6 +211,7 @@ class LivePage {
     this.main.classList.toggle("visitor", this.tools.querySelector(".act") === null);
     if (JSON.stringify({ ...guide, seconds: 0 }) === JSON.stringify({ ...before, seconds: 0 })) return;
     this.coach.replaceChildren(...guideCard(guide, this.pictures.of(guide.picture)));
+    if (this.solve !== null) this.point(this.solve);
   }
 
   /** The 95 % interval of a joint in words. */
@@ -219,7 +229,8 @@ class LivePage {
     if (status.restarts > this.restarts) this.revivedUntil = status.seconds + 10;
     this.restarts = status.restarts;
     document.documentElement.dataset.seconds = status.seconds.toFixed(1);
-    this.say(describeTrouble(status, status.seconds < this.revivedUntil));
+    const visits = this.main.classList.contains("visitor"); // what is wrong is for who can do something about it
+    this.say(visits ? "" : describeTrouble(status, status.seconds < this.revivedUntil));
   }
 
   private end(text: string): void {
