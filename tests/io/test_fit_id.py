@@ -41,7 +41,7 @@ def test_any_other_input_has_another_hash(take: Take, change: dict[str, object])
 
 
 def test_each_number_of_a_take_counts_to_its_last_bit(rng: np.random.Generator) -> None:
-    p = rng.normal(size=(2, 5, 3))  # 15 numbers a frame, of which 8 are folded
+    p = rng.normal(size=(2, 5, 3))
     take = Take(tuple("abcde"), np.arange(2.0), np.tile(np.eye(3), (2, 5, 1, 1)), p)
     found = {hash_input(take)}
     for k in range(p.size):

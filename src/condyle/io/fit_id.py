@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..maths.spool import blocks
 from ..model.field import FieldModel, Rod
@@ -23,22 +22,10 @@ from .options_file import describe_options
 from .toml_file import MOST_TOML_BYTES
 
 FIT_ID_DIGITS = 16  # hexadecimal, of a SHA-256
-# Odd numbers by which eight neighbouring numbers of a take, as 64 bits each, are multiplied and added up, modulo 2^64:
-# digits of pi. Whatever differs in one of the eight differs in the sum, and one in 2^64 changes of several does not.
-FOLDING_FACTORS = (
-    0x243F6A8885A308D3,
-    0x13198A2E03707345,
-    0xA4093822299F31D1,
-    0x082EFA98EC4E6C89,
-    0x452821E638D01377,
-    0xBE5466CF34E90C6D,
-    0xC0AC29B7C97C50DD,
-    0x3F84D5B5B5470917,
-)
 
 
 def hash_input(take: Take) -> str:
-    """SHA-256 of the poses as they were read, every eight numbers folded into one."""
+    """SHA-256 of the poses as they were read."""
     digest = hashlib.sha256()
     _add_take(digest, take)
     return digest.hexdigest()
@@ -68,18 +55,7 @@ def _add_take(digest: hashlib._Hash, take: Take) -> None:
     digest.update(json.dumps(facts).encode())
     for array in (take.time, take.segment, take.R_world_body, take.p_world_body):
         for rows in blocks(array):
-            digest.update(_fold(array[rows]).data)
-
-
-def _fold(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """The bits of numbers of 64 bits (n, ...), eight of a frame folded into one, and behind them those of the frames
-    that are left over: over all of them SHA-256 takes five times as long.
-    """
-    words = np.ascontiguousarray(values, values.dtype.newbyteorder("<")).reshape(len(values), -1).view("<u8")
-    factors = np.array(FOLDING_FACTORS, dtype=np.uint64)
-    whole = words.shape[1] - words.shape[1] % len(factors)
-    folded = np.einsum("ngk,k->ng", words[:, :whole].reshape(len(words), -1, len(factors)), factors)
-    return np.concatenate([folded, words[:, whole:]], axis=1).astype("<u8", copy=False)
+            digest.update(np.ascontiguousarray(array[rows]).data)
 
 
 def pack_options(options: FitOptions, reading: ReadOptions) -> bytes:
