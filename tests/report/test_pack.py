@@ -54,7 +54,7 @@ def assert_same(found: Frames, wanted: Frames) -> None:
     assert np.array_equal(np.isnan(found.R), np.isnan(wanted.R))
     assert np.array_equal(np.isnan(found.R_played), np.isnan(wanted.R_played))
     assert np.array_equal(np.isnan(found.p_played), np.isnan(wanted.p_played))
-    # Rotation vectors: half a step along each of three axes. Quaternions: docs/report.md has where the factor is from.
+    # Rotation vectors: half a step along each of three axes. Quaternions: twice that, where all four numbers are equal.
     assert largest_angle(found.R, wanted.R) <= np.sqrt(3) / 2 * TURN + ROUNDING
     assert largest_angle(found.R_played, wanted.R_played) <= np.sqrt(3) * TURN + ROUNDING
     np.testing.assert_allclose(found.gap, wanted.gap, atol=GAP / 2 + ROUNDING, equal_nan=True)

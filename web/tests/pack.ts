@@ -1,4 +1,4 @@
-/** Packs numbers as src/condyle/report/pack.py does, written anew from the words of docs/report.md. */
+/** Packs numbers as src/condyle/report/pack.py does, written anew from its words. */
 
 export function packGroup(channels: readonly (readonly number[])[], order: number): Uint8Array {
   const numbers = channels.flatMap((channel) => {

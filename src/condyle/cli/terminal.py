@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import re
 import shutil
 import sys
 import unicodedata
@@ -163,13 +165,19 @@ def print_note(text: str) -> None:
 
 
 def wrap_error(text: str) -> str:
-    """A line for standard error: in a terminal wrapped at spaces, else as it is."""
+    """A line for standard error: in a terminal wrapped at spaces, but not inside quotes, for what they hold is to be
+    copied; else as it is.
+    """
     if not sys.stderr.isatty():
         return text
     from textwrap import fill
 
-    width = shutil.get_terminal_size().columns - 1
-    return fill(text, max(width, 1), break_long_words=False, break_on_hyphens=False)
+    try:
+        width = os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):
+        width = shutil.get_terminal_size().columns
+    whole = re.sub(r"`[^`]*`|'[^']*'", lambda part: part[0].replace(" ", "\0"), text)
+    return fill(whole, max(width - 1, 1), break_long_words=False, break_on_hyphens=False).replace("\0", " ")
 
 
 def print_json(facts: Any) -> None:

@@ -317,7 +317,8 @@ def _map_member(mapping: mmap.mmap, stream: IO[bytes], member: zipfile.ZipInfo) 
         raise zipfile.BadZipFile(f"the checksum of {member.filename} is wrong")
     if not size:
         return np.zeros(shape, dtype)
-    return np.frombuffer(mapping, dtype, math.prod(shape), start).reshape(shape, order="F" if fortran else "C")
+    view = memoryview(mapping).toreadonly()  # a copy would be writable
+    return np.frombuffer(view, dtype, math.prod(shape), start).reshape(shape, order="F" if fortran else "C")
 
 
 @dataclass(frozen=True, eq=False)

@@ -131,25 +131,30 @@ def _keep_at_rest(
     """
     p = take.p_world_body[part][:, take.index(names[0])]
     kept = []
-    moving = _measure_foot(take, names, part, _choose_rest_window(p))
+    window, slack = _choose_rest_window(p)
+    moving = _measure_foot(take, names, part, window)
     for first, stop in stands:
         own, slow, fast = (values[first:stop] for values in (p, moving.slowest, moving.fastest))
         own, slow, fast = own[np.isfinite(own).all(axis=1)], slow[np.isfinite(slow)], fast[np.isfinite(fast)]
         rests = median(slow) < max(STILL_MAX_SPEED_M_S, STILL_MAX_SHARE * high)
         if lying:
-            rests &= median(slow) < max(REST_MAX_SPEED_M_S, REST_MAX_SHARE * high)
-            rests &= fast.min(initial=np.inf) < max(LYING_MAX_SPEED_M_S, LYING_MAX_SHARE * high)
+            rests &= median(slow) < max(REST_MAX_SPEED_M_S, REST_MAX_SHARE * high) + slack
+            rests &= fast.min(initial=np.inf) < max(LYING_MAX_SPEED_M_S, LYING_MAX_SHARE * high) + slack
         if rests and (not len(own) or np.linalg.norm(np.ptp(own, axis=0)) <= STAND_MAX_TRAVEL_M):
             kept.append((first, stop))
     return kept
 
 
-def _choose_rest_window(p: Floats) -> float:
-    """[s] before and after a frame, so long that white noise of places (n, 3) [m] looks like half a rest at most."""
+def _choose_rest_window(p: Floats) -> tuple[float, float]:
+    """[s] before and after a frame, so long that white noise of places (n, 3) [m] looks like half a rest at most, and
+    [m/s] by how much it looks like more in the longest window that there may be.
+    """
     known = np.abs(np.diff(p, n=3, axis=0))  # with the weights 1, 3, 3, 1
     noise = MAD_SD * float(median(known[np.isfinite(known)])) / np.sqrt(20.0)
-    span = np.sqrt(6.0) * noise / (STILL_MAX_SPEED_M_S / 2)  # two places of three coordinates
-    return float(np.clip(span, 2 * RATE_HALF_WINDOW_S, REST_MAX_WINDOW_S)) / 2
+    half = STILL_MAX_SPEED_M_S / 2
+    span = np.sqrt(6.0) * noise / half  # two places of three coordinates
+    wide = float(np.clip(span, 2 * RATE_HALF_WINDOW_S, REST_MAX_WINDOW_S))
+    return wide / 2, max(float(np.sqrt(6.0) * noise / wide) - half, 0.0)
 
 
 class _FootSpeed(NamedTuple):

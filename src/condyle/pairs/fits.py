@@ -22,8 +22,9 @@ DISTANCE_FRAMES = 500  # spread over a take, whose median distance is the usual 
 # At 64 bodies a few at a time take 0.6 times as long.
 DENSE_MAX_BODIES = 32  # bodies up to which gaps come from one product of all poses with all joints
 BODIES_AT_A_TIME = 8  # of more, in one product: 26 ms for 500 bodies in 1,200 frames; with 4 or 16 of them 42
-GAP_ROWS = 512  # of stacked poses that stay in the processor's cache from a gap to its product with the poses: 2.2 ms
-# for 16 bodies in 5,400 frames; with 256 or 2,048 rows 3.1 and 3.9, with all at once 5.2
+# Rows of stacked poses that stay in the processor's cache from a gap to its product with the poses: 2.2 ms for 16
+# bodies in 5,400 frames; with 256 or 2,048 rows 3.1 and 3.9, with all at once 5.2.
+GAP_ROWS = 512
 OWN_LOADING = 1e-15  # of mean rotations' own products, which a body that spins through its rows leaves singular
 RANK_RATIO = 1e-6  # singular values below this share of the largest are rounding: the direction is not determined
 

@@ -6,6 +6,7 @@ library, so that there is one loop for both.
 
 from __future__ import annotations
 
+import shlex
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -149,8 +150,7 @@ def _describe_lost(step: TakeStep) -> str:
 
 
 def _describe_death(step: TakeStep, count: int, error: WorkerDied) -> str:
-    files = ", ".join(step.entry.files)
     return (
-        f"{files}: the process that was at it ended {count} times, perhaps for want of memory{error}; "
-        f"try it alone: condyle fit {files}"
+        f"{', '.join(step.entry.files)}: the process that was at it ended {count} times, perhaps for want of "
+        f"memory{error}; try it alone: condyle fit {shlex.join(step.entry.files)}"
     )

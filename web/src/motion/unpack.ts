@@ -1,4 +1,4 @@
-/** Pieces of motion, from packed bytes to poses. docs/report.md states the format. */
+/** Pieces of motion, from packed bytes to poses. src/condyle/report/pack.py states the format. */
 
 import { at } from "../at";
 import type { PageJoint, PageMotion } from "../data";

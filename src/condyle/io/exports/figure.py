@@ -161,7 +161,7 @@ class Figure:
             if kind == "hinge":
                 angle = rotation.find_turn(self.axis[k], self.turns[:, k])
                 there = np.isfinite(angle)
-                if self.pitch[k] and there.any():
+                if self.pitch[k] and (there & np.isfinite(self.travel[:, k])).any():
                     whole = follow_turns(angle, self.travel[:, k] / self.pitch[k], self.segment)
                     thread_zero = np.angle(np.exp(1j * (whole - angle)[there]).mean())
                     found[there, k] = (whole - thread_zero)[there]

@@ -213,7 +213,7 @@ def _check_text(text: AnyText) -> AnyText:
 
 def read_utf8(path: Path) -> Text:
     """The whole file as UTF-8, with its line ends as they are. A long one stays where it is."""
-    if path.stat().st_size <= LONG_TEXT_MIN_BYTES:
+    if path.stat().st_size <= TEXT_BLOCK_BYTES:
         return to_utf8(path.read_bytes())
     with open(path, "rb") as stream:
         data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
