@@ -95,6 +95,15 @@ def test_several_slips_of_one_take_are_told_each() -> None:
     np.testing.assert_allclose(lengths(found), lengths(fit(world())), atol=SAME)
 
 
+def test_three_slips_of_one_sensor_are_no_noise_that_lasts() -> None:
+    ways = ((10.0, 1, 1), (22.0, -1, 1), (34.0, 1, -1))
+    slips = tuple(SensorSlip("l_forearm", at, (0.006 * a, 0.006 * b, 0.006)) for at, a, b in ways)
+    d = Disturbances(position_noise=0.0015, orientation_noise=np.radians(0.15), slips=slips)
+    found = condyle.fit(simulate(linkage(), seed=2, disturbances=d).take, intervals=False).skeleton.slips
+    assert [one.body for one in found] == ["l_forearm"] * 3
+    assert [one.time for one in found] == pytest.approx([10.0, 22.0, 34.0], abs=0.2)
+
+
 def test_an_exact_take_with_a_slip_is_exact_again(rng: np.random.Generator) -> None:
     none = {"position_noise": 0.0}
     slipped = world(SensorSlip(world().take.names[2], 14.0, moved(0.01, rng)), **none)

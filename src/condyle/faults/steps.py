@@ -29,6 +29,7 @@ LIVELY_REACH_S = 2.0  # s around a block in which its noise is judged
 QUIET_MIN_SHARE = 0.5  # of the overall noise: a quieter stretch counts no more than this
 ROUNDING_SHARE = 1e-5  # of the distance between joined sensors: gaps below it are rounding
 MOST_TWICE_TRIED = 3  # sensors, the most suspect ones, that are tried for two slips at once,
+MOST_FURTHER_STEPS = 3  # of a sensor, beside one that is judged
 TWICE_MIN_SHARE = 0.25  # if a single one is so far on the way to the threshold
 OWN_COLUMNS = 6  # of a joint's constants: its centre in either body
 # Standard errors above what noise explains, up to which a gap does not have the shapes of skin and field: two slips in
@@ -199,12 +200,12 @@ def find_step(joints: Sequence[GapSeries], bodies: Sequence[int], edge: int, thr
     best = _clearest_steps(joints, bodies, edge)
     for step in best[:1]:
         ratio = max(step.ratio, _ratio_after(joints, step))  # a large step inflates the noise it is judged by
-        if ratio >= threshold and ratio >= threshold * _measure_lasting_share(joints, step):
+        if ratio >= threshold and ratio >= threshold * _measure_lasting_share(joints, step, edge, threshold):
             return step._replace(ratio=ratio)
     suspects = [step for step in best[:MOST_TWICE_TRIED] if step.ratio > TWICE_MIN_SHARE * threshold]
     for step in suspects[:1]:  # shapes that the gaps do not have hide a step where a joint begins to move
         ratio = _ratio_without_shapes(joints, step)
-        if ratio >= threshold and ratio >= threshold * _measure_lasting_share(joints, step):
+        if ratio >= threshold and ratio >= threshold * _measure_lasting_share(joints, step, edge, threshold):
             return step._replace(ratio=ratio)
     for step in suspects:  # and so does a second one of the same sensor
         first = [joint.with_step(step) for joint in joints]
@@ -212,7 +213,7 @@ def find_step(joints: Sequence[GapSeries], bodies: Sequence[int], edge: int, thr
         second = [joint.with_step(other) for joint in joints]
         ratio = _ratio_after(second, step)
         least = min(ratio, _ratio_after(first, other))
-        if least >= threshold and least >= threshold * _measure_lasting_share(second, step):
+        if least >= threshold and least >= threshold * _measure_lasting_share(second, step, edge, threshold):
             return step._replace(ratio=ratio)
     return None
 
@@ -254,11 +255,17 @@ def _ratio_after(joints: Sequence[GapSeries], step: GapStep) -> float:
     return float(gradient @ np.linalg.solve(information, gradient))
 
 
-def _measure_lasting_share(joints: Sequence[GapSeries], step: GapStep) -> float:
+def _measure_lasting_share(joints: Sequence[GapSeries], step: GapStep, edge: int, threshold: float) -> float:
     """Variance of the mean of what a step leaves at the joints of its body, over that by correlation for
-    CORRELATION_LAG_S alone; 1 where correlation does not last longer.
+    CORRELATION_LAG_S alone; 1 where correlation does not last longer. Further steps of the body that are on the way to
+    the threshold are no noise that lasts.
     """
     own = [joint.with_step(step) for joint in joints if step.body in joint.bodies]
+    for _ in range(MOST_FURTHER_STEPS):
+        further = _clearest_steps(own, [step.body], edge)
+        if not further or _ratio_after(own, further[0]) < TWICE_MIN_SHARE * threshold:
+            break
+        own = [joint.with_step(further[0]) for joint in own]
     near = [long_run(joint.left, joint.blocks.step, joint.blocks.run) for joint in own]
     lasting = [max(one, _sum_correlation(joint)) for one, joint in zip(near, own, strict=True)]
     return float(np.sum(lasting) / max(np.sum(near), 1.0))
