@@ -39,6 +39,8 @@ TRUSTED_MIN_WEIGHT = 0.3  # weight from which the fit trusts a block
 SKIN_MAX_SHARE = 1.0
 # and growth of such a gap over that of the turn, from the usual ones: there 0.9 to 1.6
 SKIN_MAX_GROWTH = 3.0
+# A joint that turns less as a rule is a grip, and has no skin that follows its turn; noise of sensors is 0.5 deg.
+GRIP_MAX_TURN_RAD = np.radians(2.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,17 +208,19 @@ def _comes_apart(take: Take, pair: Ints, run: tuple[int, int], size: Floats, usu
         return False
     if np.nanmax(size[inside]) > SKIN_MAX_SHARE * distance:
         return True
-    R = take.R_world_body[:, pair]
-    turn = rotation.between(R[:, 0], R[:, 1])
+    turn = np.swapaxes(take.R_world_body[:, pair[0]], 1, 2) @ take.R_world_body[:, pair[1]]
     outside = np.ones(take.frames, dtype=bool)
     outside[inside] = False
-    return own * _spread(turn[outside]) > SKIN_MAX_GROWTH * usual * _spread(turn[inside])
+    before = _measure_spread(turn[outside])
+    return before < GRIP_MAX_TURN_RAD or own * before > SKIN_MAX_GROWTH * usual * _measure_spread(turn[inside])
 
 
-def _spread(turn: Floats) -> float:
-    """[rad] usual turn of rotation vectors (n, 3) from the usual one of them."""
-    known = turn[np.isfinite(turn).all(axis=1)]
-    return float(median(np.linalg.norm(known - median(known), axis=1))) if len(known) else 0.0
+def _measure_spread(turn: Floats) -> float:
+    """[rad] usual angle of rotations (n, 3, 3) from the mean of them."""
+    known = turn[np.isfinite(turn).all(axis=(1, 2))]
+    if not len(known):
+        return 0.0
+    return float(median(rotation.angle(rotation.mean(known).T @ known)))
 
 
 def _frames(take: Take, first: Ints, run: tuple[int, int]) -> tuple[int, int]:
