@@ -12,7 +12,7 @@ from condyle.maths import rotation
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.noise import Noise
 from condyle.pairs.sums import sum_pairs
-from condyle.simulate import MACHINES, Disturbances, MachineJoint, human, machine, simulate
+from condyle.simulate import MACHINES, Disturbances, MachineJoint, chain, human, machine, simulate
 from tests.make import machines
 
 SCREW_LINK_MAX_M = 0.0006  # m of half an interval at 1 mm and 0.2 deg
@@ -194,3 +194,12 @@ def test_axes_that_meet_leave_no_doubt_between_edges_that_are_both_there(seed: i
     """The first two axes of this arm meet, so that its base and third body share a point as well."""
     skeleton = condyle.fit(machines.made("ur5", 2.0, seed=seed).take, intervals=False).skeleton
     assert all(joint.support == 1 and not joint.rivals for joint in skeleton.joints)
+
+
+def test_skin_along_the_axis_of_a_hinge_is_no_thread() -> None:
+    figure = chain(("ball", "hinge", "hinge", "ball", "hinge", "rigid", "ball"))
+    d = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5), soft_tissue=0.003)
+    for seed in (60022, 60023):
+        world = simulate(figure, "exercise", seed=seed, disturbances=d)
+        skeleton = condyle.fit(world.take, tree=dict(world.truth.edges)).skeleton
+        assert not [joint.child for joint in skeleton.joints if joint.kind == "screw"]

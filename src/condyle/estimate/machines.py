@@ -33,6 +33,8 @@ UNIVERSAL_HOPELESS_SHARE = 0.01  # by which a round must lower it there: in all 
 SCREW_MIN_SHARE = 0.9  # of a hinge's square gap beyond the noise that a thread must explain,
 SCREW_NOISE_SHARE = 1.2  # where the noise counts as so much of its square: it is known to some per cent
 SCREW_MIN_T = 8.0  # slope of the thread over its standard error; hinges of built linkages have 3 at most
+# Real screws in noise have 0.95 to 1.05 as a rule, hinges under 3 mm of skin that look like threads 1.13 and more.
+SCREW_PLAIN_SHARE = 1.08  # of the square gap that noise explains, up to which nothing but noise is left
 SCREW_CLEAR_RATIO = 0.5  # rms travel over the noise along the axis, from which on white noise counts frame by frame
 SCREW_NOISE_RATIO = 4.0  # gap that is left over what noise explains, at most
 SCREW_MIN_TURN_RAD = np.radians(20.0)  # whole turn, from which on a thread is told from an axis that is a little off
@@ -185,7 +187,7 @@ def find_thread(
     seconds = take.seconds * len(along) / max(take.frames, 1) if take.timed else np.inf
     samples = min(float(len(along)), max(INDEPENDENT_SAMPLES_HZ * seconds, 1.0))
     clear = before - after > SCREW_CLEAR_RATIO**2 * (after - across)
-    if clear and after < SCREW_NOISE_SHARE * explained**2:  # nothing but noise, which tells how long it lasts
+    if clear and after < SCREW_PLAIN_SHARE * explained**2:  # nothing but noise, which tells how long it lasts
         number = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
         samples = max(samples, len(along) / long_run(rest[:, None], seconds / len(along), number))
     told = (before - after) * samples > SCREW_MIN_T**2 * (after - across)
@@ -285,3 +287,8 @@ def find_sliders(take: Take, fits: PairFits, spread: Floats, noise: Noise, turn:
 def is_quiet(residual: Floats, explained: Floats, size: Floats) -> Bools:
     """Whether joints leave no more than noise explains, or rounding."""
     return np.asarray((residual < SCREW_NOISE_RATIO * explained) | (residual < 1e-6 * median(size)))
+
+
+def leave_noise_alone(residual: Floats, explained: Floats, size: Floats) -> Bools:
+    """(J,) whether gaps have no more than the noise, of which `explained` [m] is known to some per cent."""
+    return np.asarray((residual**2 < SCREW_PLAIN_SHARE * explained**2) | (residual < 1e-6 * median(size)))

@@ -13,7 +13,7 @@ from ..estimate.describe import describe_joints, describe_own_tree, describe_str
 from ..estimate.fitting import Estimate, Estimator, Solved, find_asked_root, uncertainty_of
 from ..estimate.intervals import Uncertainty
 from ..estimate.locate import Located, gap_residual, locate_joints
-from ..estimate.machines import take_out_threads
+from ..estimate.machines import leave_noise_alone, take_out_threads
 from ..estimate.solve import Solution
 from ..estimate.structure import Structure
 from ..estimate.support import EdgeSupport, measure_support
@@ -245,13 +245,14 @@ def _locate(
         return locate_joints(own.take, structure, solved, sure, support, options.kinds)
 
     located = locate(estimate)
-    if any(joint.kind == "screw" for joint in located.joints):
-        plain = _take_out_threads(estimate, estimator, located)
+    threads = _find_threads(estimate, located)
+    if threads.any():
+        plain = _take_out_threads(estimate, estimator, located, threads)
         again = locate(plain)
-        kinds = ["hinge" if joint.kind == "screw" else joint.kind for joint in located.joints]
-        if [joint.kind for joint in again.joints] == kinds:
-            both = zip(again.joints, located.joints, strict=True)
-            joints = [replace(joint, kind=screw.kind, pitch=screw.pitch) for joint, screw in both]
+        was = list(zip(located.joints, threads.tolist(), strict=True))
+        if [joint.kind for joint in again.joints] == ["hinge" if screw else joint.kind for joint, screw in was]:
+            both = zip(again.joints, was, strict=True)
+            joints = [replace(one, kind="screw", pitch=joint.pitch) if screw else one for one, (joint, screw) in both]
             estimate, located = plain, again._replace(joints=joints)
     joints, solution, sure, motion, gap = located
     given = {frozenset(pair) for pair in options.tree}
@@ -267,11 +268,20 @@ def _locate(
     return joints, sure, gap, estimate.solution, findings
 
 
-def _take_out_threads(estimate: Estimate, estimator: Estimator, located: Located) -> Estimate:
-    """The estimate of the take in which screws are hinges: their threads are no error, and no error follows them."""
+def _find_threads(estimate: Estimate, located: Located) -> Bools:
+    """(J,) screws that leave noise alone: what looks like a thread beside other errors may be one of them."""
+    structure, screw = estimate.structure, np.array([joint.kind == "screw" for joint in located.joints])
+    if not screw.any():
+        return screw
+    explained = np.sqrt(3 * structure.noise.gap_variance(*located.solution.joints))
+    residual = np.array([joint.residual for joint in located.joints])
+    return screw & leave_noise_alone(residual, explained, structure.motion.size)
+
+
+def _take_out_threads(estimate: Estimate, estimator: Estimator, located: Located, threads: Bools) -> Estimate:
+    """The estimate of the take in which these screws are hinges: their threads are no error, and none follows them."""
     take, pairs = estimate.take, estimate.pairs
-    screws = np.array([joint.kind == "screw" for joint in located.joints])
-    thread = np.nan_to_num(gaps(take, pairs, *_halves(located.joints)) - located.gap) * screws[:, None]
+    thread = np.nan_to_num(gaps(take, pairs, *_halves(located.joints)) - located.gap) * threads[:, None]
     plain = take_out_threads(take, pairs, thread)
     solved = estimator.solve(plain, estimate.structure, pairs)
     return replace(estimate, take=plain, solution=solved.solution, fits=solved.fits, sums=solved.sums)
