@@ -1,6 +1,5 @@
 """`dataclass` of the standard library, made faster: there, every class has five or six methods compiled when it is
-imported, and that was a fifth of a short fit. Here a class shares all but its `__init__`, which is compiled, and its
-fields looked at, when they are first asked for: two classes of three are imported and not used.
+imported, and that was a fifth of a short fit. Here a class compiles its `__init__`, and shares the rest.
 A frozen value then takes about a quarter longer to make, so `live`, which starts once and makes some for every packet,
 has the standard library's.
 """
@@ -15,11 +14,7 @@ if TYPE_CHECKING:  # it is used, and means, the same
     from dataclasses import dataclass as dataclass
 else:
     import dataclasses
-    from _thread import RLock  # what threading has, without importing it
     from reprlib import recursive_repr
-
-    LATE = ("__init__", "__dataclass_fields__")
-    _making = RLock()
 
     def dataclass(cls: type | None = None, /, *, frozen: bool = False, eq: bool = True) -> Any:
         """A dataclass; the fields of a frozen one are set once, by `__init__`."""
@@ -30,40 +25,12 @@ else:
             shared |= {"__eq__": _eq, "__hash__": _hash if frozen else None}
         if frozen:
             shared |= {"__setattr__": _set_once, "__delattr__": _refuse}
-        shared |= {name: _Late(cls, name) for name in LATE}
+        own = set(vars(cls))  # before those of a dataclass join them
+        made = dataclasses.dataclass(cls, repr=False, eq=False)
         for name, method in shared.items():
-            if name not in vars(cls):
-                setattr(cls, name, method)
-        return cls
-
-    class _Late:
-        """Stands for a part of a dataclass until somebody asks for it."""
-
-        def __init__(self, cls: type, name: str) -> None:
-            self.cls, self.name = cls, name
-
-        def __get__(self, value: Any, kind: type | None = None) -> Any:
-            _finish(self.cls)
-            part = vars(self.cls)[self.name]
-            return part.__get__(value, kind) if self.name == "__init__" else part
-
-    def _finish(cls: type) -> None:
-        """Puts in what `_Late` stands for. It is made on a copy of the class: others may be using it in this moment."""
-        with _making:
-            late = [name for name in LATE if isinstance(vars(cls).get(name), _Late)]
-            if not late:
-                return
-            own = {name: value for name, value in vars(cls).items() if name not in (*late, "__dict__", "__weakref__")}
-            twin = type(cls)(cls.__name__, cls.__bases__, {**own, "__qualname__": cls.__qualname__})
-            made = dataclasses.dataclass(twin, repr=False, eq=False)
-            for name, value in own.items():
-                if isinstance(value, dataclasses.Field):
-                    if name in vars(made):
-                        setattr(cls, name, vars(made)[name])
-                    else:
-                        delattr(cls, name)
-            for name in ("__match_args__", "__dataclass_params__", *reversed(late)):
-                setattr(cls, name, vars(made)[name])
+            if name not in own:
+                setattr(made, name, method)
+        return made
 
     @recursive_repr()
     def _repr(self: Any) -> str:
