@@ -26,7 +26,7 @@ def test_pairs_are_two_different_names_each_once() -> None:
 def test_what_is_no_choice_is_refused_with_the_choices(wrong: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError, match=f"{told} .*; choose from "):
         check_options(FitOptions(**wrong))
-    with pytest.raises(UsageError, match="field is True, a Rod or a FieldModel, not 'room'"):
+    with pytest.raises(UsageError, match="field is True or False, a Rod or a FieldModel, not 'room'"):
         check_options(FitOptions(field="room"))  # type: ignore[arg-type]
     check_options(FitOptions())
 

@@ -56,7 +56,7 @@ def skeleton() -> condyle.Skeleton:
     return condyle.fit(take, tree=edges).skeleton
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.003])
+@pytest.mark.parametrize("noise", [0.0, 0.003, 0.008])
 def test_strikes_and_offs_are_where_the_foot_rests(noise) -> None:
     events, told = find_gait_events(skeleton(), steps(noise=noise))
     left = [(event.kind, event.time) for event in events if event.body == "l_foot"]

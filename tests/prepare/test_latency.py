@@ -318,7 +318,7 @@ def test_of_many_sensors_fewer_frames_are_looked_at() -> None:
 
 
 def _settled(edges: list[tuple[int, int]], difference: list[float], error: list[float], bodies: int) -> Latency:
-    return _settle(_Delays(np.array(edges), np.array(difference), np.array(error)), bodies)
+    return _settle(_Delays(np.array(edges), np.array(difference), np.array(error), np.zeros(len(edges))), bodies)
 
 
 def test_the_largest_group_that_agrees_is_not_late_and_the_edges_of_a_late_one_are_weighed() -> None:
@@ -358,7 +358,7 @@ def test_the_error_of_a_delay_is_what_noise_leaves_of_it_whatever_the_centre_tak
         y = sd * rng.standard_normal(3 * n)
         u = back @ y
         rest = (y - X @ u).reshape(1, n, 3)
-        errors.append(_errors(Z, rest, np.ones((1, n)), gram, np.array([sd**2]))[0])
+        errors.append(_errors(Z, rest, np.ones((1, n)), gram, np.array([sd**2]), np.zeros(1), 0.01)[0][0])
         delays.append(u[6])
     # What eight stretches disagree by is asked too, and the larger counts.
     assert 1.0 < np.mean(errors) / np.std(delays) < 1.25
@@ -371,6 +371,7 @@ def test_stretches_that_disagree_widen_the_error(rng: np.random.Generator) -> No
     gram = (Z.reshape(-1, 7).T @ Z.reshape(-1, 7))[None]
     stretch = np.repeat(0.01 * np.array([1, -1, 1, -1, 1, -1, 1, -1]), n // 8)
     rest = Z[..., 6] * stretch[None, :, None]
-    error = _errors(Z, rest, np.ones((1, n)), gram, np.array([np.square(rest).sum() / (3 * n - 7)]))[0]
+    white = np.array([np.square(rest).sum() / (3 * n - 7)])
+    (error,), _ = _errors(Z, rest, np.ones((1, n)), gram, white, np.zeros(1), 0.01)
     # Eight values of 0.01 s and their mean: 0.01 / sqrt(7).
     assert error == pytest.approx(0.01 / np.sqrt(7), rel=0.03)

@@ -94,6 +94,8 @@ def measure_shared(joint_a: Joint, joint_b: Joint, body: str) -> SharedLength | 
     apart = shape[0] * shape[1]
     across = apart - mean * float(mean @ apart)
     length = float(np.linalg.norm(across))
+    if length == 0:
+        return None
     direction = across / length
     variance = 0.0
     for joint, axis in zip((joint_a, joint_b), axes, strict=True):

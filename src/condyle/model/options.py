@@ -111,4 +111,4 @@ def check_options(options: FitOptions) -> None:
             f"no tree score named '{options.tree_score}'; choose from {', '.join(get_args(TreeScore))}", code="bad-call"
         )
     if not isinstance(options.field, bool | FieldModel | Rod):
-        raise UsageError(f"field is True, a Rod or a FieldModel, not {options.field!r}", code="bad-call")
+        raise UsageError(f"field is True or False, a Rod or a FieldModel, not {options.field!r}", code="bad-call")

@@ -178,8 +178,9 @@ def _any_late(told: _Delays, errors: float) -> bool:
 def _is_sure(told: _Delays) -> bool:
     """Whether a sensor differs from one that it is joined to, or from all of them together, by more than skin does."""
     ends = told.pairs.ravel()
+    variance = np.square(np.maximum(np.hypot(told.error, told.chance), 1e-9))
     own = (told.pairs[:, :1] == ends) * 1.0 - (told.pairs[:, 1:] == ends)
-    own = np.concatenate([np.eye(len(told.pairs)), own], axis=1) / np.square(np.hypot(told.error, told.chance))[:, None]
+    own = np.concatenate([np.eye(len(told.pairs)), own], axis=1) / variance[:, None]
     precision = np.abs(own).sum(axis=0)
     size = np.abs(told.difference @ own) / precision
     return bool(((size * np.sqrt(precision) > LATENCY_MIN_SE) & (size > DELAY_MIN_S)).any())

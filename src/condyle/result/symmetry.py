@@ -45,7 +45,10 @@ def mirror_lengths(joints: Sequence[Joint], sure: Uncertainty | None, tolerance:
         )
     pairs = _pairs(joints)
     if not pairs:
-        text = "left and right were to be alike, but the bodies' names tell no two sides; nothing was changed"
+        text = (
+            "left and right were to be alike, but no length is known on both: the bodies' names tell no two sides, or "
+            "their joints are not determined alike; nothing was changed"
+        )
         return Mirrored(list(joints), sure, [Finding("symmetry-assumed", "warning", text)])
     lengths = [tuple(_measure(joints, ends) for ends in pair) for pair in pairs]
     H = np.stack([_slope(joints, left) - _slope(joints, right) for left, right in pairs])
