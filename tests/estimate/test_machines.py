@@ -196,6 +196,12 @@ def test_axes_that_meet_leave_no_doubt_between_edges_that_are_both_there(seed: i
     assert all(joint.support == 1 and not joint.rivals for joint in skeleton.joints)
 
 
+@pytest.mark.parametrize("seed", [60002, 60003])
+def test_axes_of_universal_joints_are_followed_to_their_end(seed: int) -> None:
+    take = machine("universal", seed=seed).take
+    assert [joint.kind for joint in condyle.fit(take).skeleton.joints] == ["universal"] * 3
+
+
 def test_skin_along_the_axis_of_a_hinge_is_no_thread() -> None:
     figure = chain(("ball", "hinge", "hinge", "ball", "hinge", "rigid", "ball"))
     d = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5), soft_tissue=0.003)

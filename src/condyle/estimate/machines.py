@@ -28,8 +28,6 @@ UNIVERSAL_MIN_TURN_RAD = np.radians(3.0)  # rms about the second axis, from whic
 UNIVERSAL_MAX_COSINE = 0.7  # of the angle between the two axes: nearer ones are one
 UNIVERSAL_ROUNDS = 40  # of finding one axis after the other, at most
 UNIVERSAL_SETTLED_SHARE = 1e-12  # of what is left, by which a round must lower it for another
-UNIVERSAL_HOPELESS_RATIO = 2.0  # of what is left over its limit, above which a pair is not followed to the end
-UNIVERSAL_HOPELESS_SHARE = 0.01  # by which a round must lower it there: in all the rounds less would be a third
 SCREW_MIN_SHARE = 0.9  # of a hinge's square gap beyond the noise that a thread must explain,
 SCREW_NOISE_SHARE = 1.2  # where the noise counts as so much of its square: it is known to some per cent
 SCREW_MIN_T = 8.0  # slope of the thread over its standard error; hinges of built linkages have 3 at most
@@ -89,28 +87,33 @@ def fit_universal(take: Take, pairs: Ints, most: Floats | None = None) -> Univer
 
 
 def _alternate(C: Floats, limit: Floats) -> tuple[Floats, Floats, Floats]:
-    """(P,) the least variance of u R v, for R with covariances C, that is found from three starts, and its u and v
+    """(P,) the least variance of u R v, for R with covariances C, that is found from four starts, and its u and v
     (P, 3): one after the other in turn, until they stay. Where the least of any entries of R is above the limit (P,),
-    that is told, and no axes are sought; they are not followed to the end where they stay far above it.
+    that is told, and no axes are sought.
+
+    The first start is next to those entries, which of a universal joint are u v' alone.
     """
     P = len(C)
-    bound = np.linalg.eigvalsh(C.reshape(P, 9, 9))[:, 0]
-    pair = np.tile(np.arange(P), 3)
+    value, entries = np.linalg.eigh(C.reshape(P, 9, 9))
+    bound, pair = value[:, 0], np.tile(np.arange(P), 4)
     still = np.flatnonzero((bound <= limit)[pair])
-    u, v, left = np.zeros((3 * P, 3)), np.repeat(np.eye(3), P, axis=0), np.full(3 * P, np.inf)
+    nearest = np.linalg.svd(entries[:, :, 0].reshape(P, 3, 3))[2][:, 0]
+    u, v, left = (
+        np.zeros((4 * P, 3)),
+        np.concatenate([nearest, np.repeat(np.eye(3), P, axis=0)]),
+        np.full(4 * P, np.inf),
+    )
     own = C[pair[still]]
     for _ in range(UNIVERSAL_ROUNDS if len(still) else 0):
         start, before = v[still], left[still]
         u[still] = np.linalg.eigh(np.einsum("pabcd,pb,pd->pac", own, start, start))[1][:, :, 0]
         value, vector = np.linalg.eigh(np.einsum("pabcd,pa,pc->pbd", own, u[still], u[still]))
         v[still], left[still] = vector[:, :, 0], value[:, 0]
-        hopeless = left[still] > UNIVERSAL_HOPELESS_RATIO * limit[pair[still]]
-        share = np.where(hopeless, UNIVERSAL_HOPELESS_SHARE, UNIVERSAL_SETTLED_SHARE)
-        settled = left[still] >= (1 - share) * before
+        settled = left[still] >= (1 - UNIVERSAL_SETTLED_SHARE) * before
         still, own = still[~settled], own[~settled]
         if not len(still):
             break
-    best = np.argmin(left.reshape(3, P), axis=0) * P + np.arange(P)
+    best = np.argmin(left.reshape(4, P), axis=0) * P + np.arange(P)
     return np.where(bound <= limit, left[best], bound), u[best], v[best]
 
 
