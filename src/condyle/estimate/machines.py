@@ -287,11 +287,6 @@ def find_sliders(take: Take, fits: PairFits, spread: Floats, noise: Noise, turn:
     return found
 
 
-def is_quiet(residual: Floats, explained: Floats, size: Floats) -> Bools:
-    """Whether joints leave no more than noise explains, or rounding."""
-    return np.asarray((residual < SCREW_NOISE_RATIO * explained) | (residual < 1e-6 * median(size)))
-
-
-def leave_noise_alone(residual: Floats, explained: Floats, size: Floats) -> Bools:
-    """(J,) whether gaps have no more than the noise, of which `explained` [m] is known to some per cent."""
-    return np.asarray((residual**2 < SCREW_PLAIN_SHARE * explained**2) | (residual < 1e-6 * median(size)))
+def is_quiet(residual: Floats, explained: Floats, size: Floats, ratio: float = SCREW_NOISE_RATIO) -> Bools:
+    """(J,) whether joints leave [m] less than `ratio` times what noise explains, or rounding of distances `size`."""
+    return np.asarray((residual < ratio * explained) | (residual < 1e-6 * median(size)))

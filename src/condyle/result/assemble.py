@@ -13,7 +13,7 @@ from ..estimate.describe import describe_joints, describe_own_tree, describe_str
 from ..estimate.fitting import Estimate, Estimator, Solved, find_asked_root, uncertainty_of
 from ..estimate.intervals import Uncertainty
 from ..estimate.locate import Located, gap_residual, locate_joints
-from ..estimate.machines import leave_noise_alone, take_out_threads
+from ..estimate.machines import SCREW_PLAIN_SHARE, is_quiet, take_out_threads
 from ..estimate.solve import Solution
 from ..estimate.structure import Structure
 from ..estimate.support import EdgeSupport, measure_support
@@ -275,7 +275,7 @@ def _find_threads(estimate: Estimate, located: Located) -> Bools:
         return screw
     explained = np.sqrt(3 * structure.noise.gap_variance(*located.solution.joints))
     residual = np.array([joint.residual for joint in located.joints])
-    return screw & leave_noise_alone(residual, explained, structure.motion.size)
+    return screw & is_quiet(residual, explained, structure.motion.size, np.sqrt(SCREW_PLAIN_SHARE))
 
 
 def _take_out_threads(estimate: Estimate, estimator: Estimator, located: Located, threads: Bools) -> Estimate:
