@@ -36,3 +36,12 @@ def test_bash_completes_with_it(typed: str, found: str, tmp_path: Path) -> None:
     )
     done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
     assert found in done.stdout.split(), done.stderr
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="no fish")
+@pytest.mark.parametrize(("typed", "found"), [("condyle retar", "retarget"), ("condyle fit --tree-s", "--tree-score")])
+def test_fish_completes_with_it(typed: str, found: str, tmp_path: Path) -> None:
+    (tmp_path / "condyle.fish").write_text(make_script("fish"))
+    code = f"source condyle.fish; complete -C '{typed}'"
+    done = subprocess.run(["fish", "-N", "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert found in done.stdout.split(), done.stderr

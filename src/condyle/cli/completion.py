@@ -7,7 +7,7 @@ from typing import Any
 
 from .terminal import DONE, print_json
 
-SHELLS = ("bash", "zsh", "tcsh")
+SHELLS = ("bash", "zsh", "fish", "tcsh")
 FILES = ("FILE", "OUT", "FOLDER|TOML", "A B")  # what arguments call a file, or a file or a folder
 FOLDERS = ("DIR", "STUDY")
 
