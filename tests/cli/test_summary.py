@@ -26,6 +26,10 @@ def test_known_lengths_stand_beside_those_found(noisy: Path, capsys: pytest.Capt
     assert limb.length is not None
     print_fit(skeleton, {(limb.body, limb.to_joint, limb.from_joint): limb.length - 0.001})
     assert "+1.0" in capsys.readouterr().out
+    print_fit(skeleton, {(limb.body, limb.to_joint, limb.from_joint): limb.length + 0.00001})
+    text = capsys.readouterr().out
+    assert "+0.0" in text
+    assert "-0.0" not in text
 
 
 def test_a_limb_is_known_whichever_way_round_its_joints_are() -> None:

@@ -2,21 +2,27 @@
 
 export const NONE = "–";
 
+/** A number with so many decimals, and no minus before a zero. */
+export function fixed(value: number, decimals: number): string {
+  const text = value.toFixed(decimals);
+  return Number(text) === 0 ? text.replace("-", "") : text;
+}
+
 /** A length in millimetres from metres, with as many decimals as it is worth: 0.42, 8.5, 174.7. */
 export function mm(metres: number | null, decimals?: number): string {
   if (metres === null || !Number.isFinite(metres)) return NONE;
   const value = metres * 1000;
   const size = Math.abs(value);
-  if (decimals !== undefined) return value.toFixed(decimals);
+  if (decimals !== undefined) return fixed(value, decimals);
   if (size > 0 && size < 0.0005) return "< 0.001";
-  return value.toFixed(size > 0 && size < 0.005 ? 3 : size < 1 ? 2 : 1);
+  return fixed(value, size > 0 && size < 0.005 ? 3 : size < 1 ? 2 : 1);
 }
 
 /** An angle in degrees from radians. */
 export function degrees(radians: number | null): string {
   if (radians === null || !Number.isFinite(radians)) return NONE;
   const value = (radians * 180) / Math.PI;
-  return value.toFixed(Math.abs(value) < 9.95 ? 1 : 0);
+  return fixed(value, Math.abs(value) < 9.95 ? 1 : 0);
 }
 
 /** A share between 0 and 1, never rounded up: 0.94, 0.999. */
@@ -28,7 +34,7 @@ export function share(value: number | null): string {
 /** A moment in seconds, with minutes from one minute on: 3.25 s, 2:05.10. */
 export function clock(seconds: number, decimals = 2): string {
   if (!Number.isFinite(seconds)) return NONE;
-  if (Math.abs(seconds) < 60) return `${seconds.toFixed(decimals)} s`;
+  if (Math.abs(seconds) < 60) return `${fixed(seconds, decimals)} s`;
   const step = 10 ** decimals;
   const whole = Math.round(Math.abs(seconds) * step);
   const minutes = Math.floor(whole / (60 * step));

@@ -31,6 +31,7 @@ describe("numbers for people", () => {
   it("degrees have a decimal while they are small", () => {
     expect(degrees(Math.PI / 6)).toBe("30");
     expect(degrees(0.05)).toBe("2.9");
+    expect(degrees(-0.0001)).toBe("0.0");
   });
   it("moments past a minute have minutes", () => {
     expect(clock(3.25)).toBe("3.25 s");

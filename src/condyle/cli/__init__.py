@@ -41,7 +41,7 @@ VERBS = {
     "doctor": "which convention the numbers use, tried on the motion itself",
     "simulate": "a recording of a known figure, with the truth beside it",
     "demo": "the whole chain on a simulated recording, in a few seconds",
-    "completion": "a script for bash, zsh or tcsh that completes verbs, options and files",
+    "completion": "a script for bash, zsh, fish or tcsh that completes verbs, options and files",
 }
 INTERRUPTED = 130  # what a shell reports for a program ended by SIGINT
 EPILOG = (
@@ -100,8 +100,11 @@ def _run(words: list[str]) -> int:
     name = next((word for word in words if not word.startswith("-")), None)
     verb = _import_verb(name) if name in VERBS else None
     parser, own = _make_parser(name, verb, alone=words[:1] == [name])
+    words = _attach_axes(words)
     try:
-        args, unknown = parser.parse_known_args(_attach_axes(words))
+        if verb is not None and (wrong := _find_unknown(words, own)) is not None:
+            own.error(_describe_unknown(wrong, own))  # before what is missing, for it may be why
+        args, unknown = parser.parse_known_args(words)
         if unknown:
             own.error(_describe_unknown(unknown[0], own))
         if "-" in (getattr(args, name, None) for name in ("out", "propose")):
@@ -137,6 +140,16 @@ def _attach_axes(words: list[str]) -> list[str]:
         else:
             out.append(word)
     return out
+
+
+def _find_unknown(words: list[str], parser: argparse.ArgumentParser) -> str | None:
+    """The first word that stands as an option and is none, nor the beginning of one."""
+    known = parser._option_string_actions
+    for word in words[: words.index("--") if "--" in words else None]:
+        name = word.partition("=")[0]
+        if re.fullmatch(r"--[A-Za-z]\S*", name) and not any(one.startswith(name) for one in known):
+            return word
+    return None
 
 
 def _describe_unknown(word: str, parser: argparse.ArgumentParser) -> str:

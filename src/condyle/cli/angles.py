@@ -151,11 +151,11 @@ def _format_range(row: AngleRange) -> list[object]:
         return [row.name, *[None] * 9]
     level = "def." if row.definition else _format(row.offset_sd)
     values = (row.low, row.high, row.range, row.stride_range, row.median)
-    numbers = [f"{value:.1f}" if value is not None else None for value in values]
-    apart = None if row.other_side is None else f"{row.other_side:.1f}"
+    numbers = [f"{value:z.1f}" if value is not None else None for value in values]
+    apart = None if row.other_side is None else f"{row.other_side:z.1f}"
     noise = None if row.noise_sd is None else f"{row.noise_sd:.1f}"
     return [row.name, *numbers, level, _format(row.curve_sd), noise, apart]
 
 
 def _format(value: float | None) -> str:
-    return "open" if value is None else f"{value:.1f}"
+    return "open" if value is None else f"{value:z.1f}"

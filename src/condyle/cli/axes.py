@@ -73,14 +73,14 @@ def print_chains(chains: Sequence[AxisChain]) -> None:
 def _print_chain(chain: AxisChain) -> None:
     print_line(str(chain), style="bold")
     stands = "it stands still" if chain.T_world_base is not None else "it moves in the room"
-    print_line(f"base {chain.base}: {stands}; zero at {chain.zero_time:.3f} s")
+    print_line(f"base {chain.base}: {stands}; zero at {chain.zero_time:z.3f} s")
     print_line()
     print_table(
         ["axis", "kind", "from", "to", "lies", "distance mm", "±", "angle deg", "±", "offset mm", "±", "moved"],
         [
             [
                 row.joint,
-                row.kind if row.kind != "screw" else f"screw {1000 * row.pitch:.2f} mm",
+                row.kind if row.kind != "screw" else f"screw {1000 * row.pitch:z.2f} mm",
                 row.inner,
                 row.outer,
                 row.lie,
@@ -100,13 +100,13 @@ def _print_chain(chain: AxisChain) -> None:
         print_line()
         scales = [1000.0 if head.endswith("mm") else math.degrees(1) for head in heads]
         rows = [
-            [row.joint, *(f"{scale * value + 0.0:.3f}" for scale, value in zip(scales, values.tolist(), strict=True))]
+            [row.joint, *(f"{scale * value:z.3f}" for scale, value in zip(scales, values.tolist(), strict=True))]
             for row, values in zip(chain.rows, table, strict=True)
         ]
         print_table([title, *heads], rows)
     print_line()
     rows = [
-        [row.joint, *(f"{value + 0.0:.6f}" for value in screw.tolist())]
+        [row.joint, *(f"{value:z.6f}" for value in screw.tolist())]
         for row, screw in zip(chain.rows, chain.screws, strict=True)
     ]
     print_table(["product of exponentials", "wx", "wy", "wz", "vx m", "vy m", "vz m"], rows)
@@ -114,8 +114,8 @@ def _print_chain(chain: AxisChain) -> None:
 
 def _format_range(row: AxisRow) -> str:
     if row.kind == "slider":
-        return f"{1000 * row.low:.1f} to {1000 * row.high:.1f} mm"
-    return f"{math.degrees(row.low):.1f} to {math.degrees(row.high):.1f} deg"
+        return f"{1000 * row.low:z.1f} to {1000 * row.high:z.1f} mm"
+    return f"{math.degrees(row.low):z.1f} to {math.degrees(row.high):z.1f} deg"
 
 
 def _format(one: Measured | None, scale: float, digits: int) -> list[str | None]:

@@ -113,7 +113,7 @@ def _describe_source(one: SourceStatus) -> str:
     if one.state != "live":
         words.append("ended" if one.ended else one.state)
     else:
-        words += [f"{one.rate:.1f} Hz" if one.rate is not None else "", f"lag {1000 * one.delay:.0f} ms"]
+        words += [f"{one.rate:.1f} Hz" if one.rate is not None else "", f"lag {1000 * one.delay:z.0f} ms"]
     counts = {"twice": one.again, "late": one.late, "damaged": one.bad_packets, "jumps": one.jumps}
     words += [f"{count} {word}" for word, count in counts.items() if count]
     return ", ".join(filter(None, [*words, one.fault]))

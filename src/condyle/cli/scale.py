@@ -127,7 +127,7 @@ def _print(pair: RigidPair) -> None:
         ["where", "mean mm", "sd mm", "frames"],
         [
             (
-                f"{one.axis} {one.low:.2f} to {one.high:.2f} m",
+                f"{one.axis} {one.low:z.2f} to {one.high:z.2f} m",
                 f"{1000 * one.mean:.2f}",
                 f"{1000 * one.sd:.2f}",
                 one.frames,

@@ -212,7 +212,7 @@ def _describe_slider(take: Take, structure: Structure, edge: int) -> Finding:
 
 
 def _format_direction(axis: Floats) -> str:
-    return " ".join(f"{value + 0.0:.2f}" for value in axis)
+    return " ".join(f"{value:z.2f}" for value in axis)
 
 
 def _measure_slow_noise(joints: Sequence[Joint], sure: Uncertainty | None) -> float:

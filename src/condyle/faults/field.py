@@ -125,7 +125,7 @@ def describe_bend(found: BentField | None) -> list[Finding]:
         return []
     x, y, z = found.place
     text = (
-        f"joints come apart by where they are in the room, most around ({x:.1f}, {y:.1f}, {z:.1f}) m by "
+        f"joints come apart by where they are in the room, most around ({x:z.1f}, {y:z.1f}, {z:z.1f}) m by "
         f"{1000 * found.excess:.0f} mm: the field is bent; move metal away, or fit with --field, best with a --rod "
         "carried through the same space"
     )

@@ -155,7 +155,7 @@ def _describe(found: Registration, names: Sequence[str]) -> Finding:
     x, y, z = found.translation.tolist()
     parts = [
         f"turned by {np.degrees(found.angle):.2f} deg (± {np.degrees(found.rotation_95):.2g})",
-        f"moved by ({x:.3f}, {y:.3f}, {z:.3f}) m (± {mm(found.translation_95)} mm where its sensors are)",
+        f"moved by ({x:z.3f}, {y:z.3f}, {z:z.3f}) m (± {mm(found.translation_95)} mm where its sensors are)",
     ]
     if found.scale_95 is not None:
         parts.append(f"scaled by {found.scale:.4f} (± {found.scale_95:.2g})")

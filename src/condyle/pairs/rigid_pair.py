@@ -117,7 +117,7 @@ class RigidPair:
         if self.turn > (BENT_NOISE_RATIO if bent else 1.0) * RIGID_MAX_TURN_RAD:
             return f"{a} and {b} turn against each other by {np.degrees(self.turn):.1f} deg rms"
         if abs(self.drift) > RIGID_MAX_DRIFT * self.mean and abs(self.drift) > self.sd:
-            return f"the distance of {a} and {b} drifts by {1000 * self.drift:+.0f} mm"
+            return f"the distance of {a} and {b} drifts by {1000 * self.drift:+z.0f} mm"
         if self.sd > max(RIGID_MAX_SPREAD * self.mean, BENT_NOISE_RATIO * self.white):
             return f"the distance of {a} and {b} varies by {1000 * self.sd:.0f} mm (standard deviation)"
         return None
@@ -305,7 +305,7 @@ def _thirds(values: Floats, along: Floats, axis: str) -> list[Place]:
 
 
 def _where(place: Place) -> str:
-    return f"{place.axis} from {place.low:.2f} to {place.high:.2f} m"
+    return f"{place.axis} from {place.low:z.2f} to {place.high:z.2f} m"
 
 
 def scale_of(pair: RigidPair, distance: float, sources: tuple[str, ...] = ()) -> Scale:

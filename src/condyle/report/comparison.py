@@ -65,8 +65,8 @@ def describe_comparison(found: ComparedFigures) -> list[str]:
         icc = "" if one.icc is None else f"ICC(2,1) {one.icc:.3f}, "
         told.append(
             f"Test-retest over {many(one.lengths, 'length')}: standard error of measurement {1000 * one.sem:.1f} mm, "
-            f"{icc}bias {1000 * one.bias:+.1f} mm, 95 % limits of agreement {1000 * one.limits[0]:+.1f} to "
-            f"{1000 * one.limits[1]:+.1f} mm."
+            f"{icc}bias {1000 * one.bias:+z.1f} mm, 95 % limits of agreement {1000 * one.limits[0]:+z.1f} to "
+            f"{1000 * one.limits[1]:+z.1f} mm."
         )
     return told
 
@@ -97,9 +97,9 @@ def list_centres(found: ComparedFigures) -> tuple[list[str], list[list[object]]]
 def list_agreement(one: Agreement) -> tuple[list[str], list[list[object]]]:
     """Heads and the row of the test-retest numbers."""
     heads = ["lengths", "SEM mm", "ICC(2,1)", "bias mm", "95 % limits of agreement mm"]
-    limits = f"{1000 * one.limits[0]:+.1f} to {1000 * one.limits[1]:+.1f}"
+    limits = f"{1000 * one.limits[0]:+z.1f} to {1000 * one.limits[1]:+z.1f}"
     icc = None if one.icc is None else f"{one.icc:.4f}"
-    return heads, [[one.lengths, f"{1000 * one.sem:.2f}", icc, f"{1000 * one.bias:+.2f}", limits]]
+    return heads, [[one.lengths, f"{1000 * one.sem:.2f}", icc, f"{1000 * one.bias:+z.2f}", limits]]
 
 
 def write_comparison(path: str | os.PathLike[str], found: ComparedFigures) -> None:
@@ -152,7 +152,7 @@ def _plot(found: ComparedFigures) -> str:
     )
     rules = "".join(
         f'<line x1="{MARGIN}" x2="{WIDTH - MARGIN}" y1="{up(value):.1f}" y2="{up(value):.1f}" stroke="currentColor" '
-        f'stroke-dasharray="{dash}"/><text x="{WIDTH - MARGIN + 4}" y="{up(value) + 4:.1f}">{value:+.1f}</text>'
+        f'stroke-dasharray="{dash}"/><text x="{WIDTH - MARGIN + 4}" y="{up(value) + 4:.1f}">{value:+z.1f}</text>'
         for value, dash in zip(lines, ("none", "4 4", "4 4"), strict=True)
     )
     words = f'<text x="{MARGIN}" y="{HEIGHT - 12}">mean, {left:.0f} to {right:.0f} mm</text>'

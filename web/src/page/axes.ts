@@ -1,7 +1,7 @@
 import { at } from "../at";
 import type { PageAxis, PageChain, PageMeasured } from "../data";
 import { el } from "../dom";
-import { clock, NONE, shown } from "../format";
+import { clock, fixed, NONE, shown } from "../format";
 import { type Model, selectBody } from "../model";
 import type { Store } from "../store";
 import { type Column, DataTable } from "../tables/table";
@@ -158,8 +158,7 @@ function measured(
 
 function number(value: number | null, scale: number, digits: number): string {
   if (value === null || !Number.isFinite(value)) return NONE;
-  const text = (value * scale).toFixed(digits);
-  return Number(text) === 0 ? text.replace("-", "") : text;
+  return fixed(value * scale, digits);
 }
 
 function round(value: number): number | null {

@@ -2,7 +2,7 @@ import uPlot from "uplot";
 import { at, last } from "../at";
 import type { PageJoint } from "../data";
 import { el, onResize, styleValue } from "../dom";
-import { clock, mm, roundUp } from "../format";
+import { clock, fixed, mm, roundUp } from "../format";
 import type { Model } from "../model";
 import type { Motion } from "../motion/motion";
 import type { Store } from "../store";
@@ -98,7 +98,7 @@ export class GapPlot {
         {
           ...axis,
           size: 44,
-          values: (_, splits, __, ___, step) => splits.map((v) => v.toFixed(step % 1 === 0 ? 0 : step < 0.1 ? 3 : 1)),
+          values: (_, splits, __, ___, step) => splits.map((v) => fixed(v, step % 1 === 0 ? 0 : step < 0.1 ? 3 : 1)),
         },
       ],
       series: [
