@@ -75,6 +75,19 @@ def test_a_page_is_written_anew(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert other.is_file()
 
 
+def test_a_page_is_opened_where_that_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, opened = fitted(tmp_path / "out", take(8)), list[str]()
+    monkeypatch.setattr("webbrowser.open", lambda address: opened.append(address) or len(opened) == 1)
+    other = tmp_path / "a page"
+    assert main(["report", str(folder), "--open"]) == 0
+    assert main(["report", str(folder), "-o", str(other), "--open"]) == 0
+    assert opened == [(folder / "report.html").as_uri(), other.as_uri()]
+    assert "no browser could be started; open" in capsys.readouterr().err
+    assert main(["report", str(folder), "--open", "--figures"]) == 2
+
+
 @pytest.mark.parametrize(
     ("words", "form"),
     [(["--figures"], "png"), (["--figures", "pdf"], "pdf"), (["--figures", "svg", "-o", "out"], "svg")],

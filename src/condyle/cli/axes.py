@@ -123,4 +123,4 @@ def _format(one: Measured | None, scale: float, digits: int) -> list[str | None]
         return [None, None]
     free = "" if one.free is None else f" ({scale * one.free:.{digits}f})"
     width = None if one.half_width is None else f"{scale * one.half_width:.{digits}f}"
-    return [f"{scale * one.value + 0.0:.{digits}f}{free}", width]
+    return [f"{scale * one.value:z.{digits}f}{free}", width]

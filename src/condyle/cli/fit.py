@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import UsageError
 from .arguments import add_reading_arguments, add_repair_arguments, collect_reading, parse_length, split_names
 from .field import add_field_arguments, read_field_options
-from .report import has_page
+from .report import has_page, show_page
 from .summary import print_fit
 from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line, print_note
 
@@ -159,7 +159,8 @@ def print_result(fit: Fit, args: argparse.Namespace, begin: float) -> int:
     if args.out:
         fit = fit.save(args.out, report=not args.no_report and has_page(), export=args.export or "")
     if args.open:
-        open_page(fit)
+        for page in (path for path in fit.files if path.suffix == ".html"):
+            show_page(page)
     if args.json:
         from ..io.skeleton_file import to_plain
 
@@ -198,17 +199,6 @@ def _is_machine(skeleton: Skeleton) -> bool:
     edges = [(joint.parent, joint.child) for joint in skeleton.joints]
     kinds = {joint.kind for joint in skeleton.joints}
     return kinds <= {"hinge", "screw", "slider", "universal"} and not find_segments(skeleton.bodies, edges)
-
-
-def open_page(fit: Fit) -> None:
-    """Opens the page of a saved fit in a browser."""
-    import webbrowser
-
-    from ..io import REPORT
-
-    page = next((path for path in fit.files if path.name == REPORT), None)
-    if page is not None and not webbrowser.open(page.resolve().as_uri()):
-        print_note(f"no browser could be started; open {page} in one")
 
 
 def print_several(several: Remounted, args: argparse.Namespace, begin: float) -> int:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from ..errors import CondyleError, UsageError, suggest
-from .terminal import print_json, print_line
+from .terminal import print_json, print_line, print_note
 
 KINDS = ("png", "svg", "pdf")
 
@@ -25,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KIND",
         help="write figures for papers and slides instead: png (default, 300 dpi), svg or pdf; needs matplotlib",
     )
+    parser.add_argument("--open", action="store_true", help="open the page in a browser when it is written")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,13 +39,25 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("name the folder of a fit: condyle report DIR", code="bad-call")
     if kind not in (None, *KINDS):
         raise UsageError(f"no figures as '{kind}'; {suggest(kind, KINDS)}; -o names their folder", code="bad-option")
+    if args.open and kind is not None:
+        raise UsageError("--open shows the page; give it without --figures", code="bad-option")
     written = load(place).report(args.out, figures=kind)
     if args.json:
         print_json({"files": [str(path) for path in written]})
     else:
         for path in written:
             print_line(f"wrote {path}")
+    if args.open:
+        show_page(written[0])
     return 0
+
+
+def show_page(page: Path) -> None:
+    """Opens a page in a browser."""
+    import webbrowser
+
+    if not webbrowser.open(page.resolve().as_uri()):
+        print_note(f"no browser could be started; open {page} in one")
 
 
 def has_page() -> bool:
