@@ -89,7 +89,8 @@ def _format_limb(limb: Limb, truth: Mapping[tuple[str, str, str], float] | None,
     row: list[object] = [limb.body, limb.from_joint, ends[limb.between], f"{limb.length * 1000:.1f}", interval]
     if offsets:
         row += [
-            None if one is None else f"{one * 1000:z.{digits}f}" for one, digits in ((limb.along, 1), (limb.along_95, 2))
+            None if one is None else f"{one * 1000:z.{digits}f}"
+            for one, digits in ((limb.along, 1), (limb.along_95, 2))
         ]
     if truth is not None:
         known = find_true_length(limb, truth)
