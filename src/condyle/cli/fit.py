@@ -117,10 +117,10 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    begin = time.perf_counter()  # before the imports: who waits, waits for them too
     from ..api import fit_with
     from ..model.options import OWN_TREE
 
-    begin = time.perf_counter()
     check_export(args)
     options, reading = read_arguments(args)  # before files whose reading may take minutes
     if args.remounted:

@@ -46,10 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    begin = time.perf_counter()
     from ..api import solve
     from .fit import read_factor
 
-    begin = time.perf_counter()
     _check_out(args)
     if args.live:
         return _run_live(args)
