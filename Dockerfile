@@ -1,4 +1,4 @@
-# condyle as a command: docker run --rm -v "$PWD:/data" condyle fit take.csv -o out
+# Untried, but for hadolint. condyle as a command: docker run --rm -v "$PWD:/data" condyle fit take.csv -o out
 FROM python:3.13-slim AS build
 WORKDIR /src
 COPY . .

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import tomllib
+from pathlib import Path
 
 from condyle import __version__
 from tests.make import PROJECT
@@ -30,6 +33,19 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert f"\nversion: {__version__}\n" in (PROJECT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\n  version: {__version__}\n" in (PROJECT / "packaging/conda/recipe.yaml").read_text(encoding="utf-8")
     assert f"## [{__version__}]" in (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_a_tag_sets_the_version_everywhere(tmp_path: Path) -> None:
+    held = ("src/condyle/_version.py", "CITATION.cff", "packaging/conda/recipe.yaml")
+    for name in (".ci/version", *held):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(PROJECT / name, tmp_path / name)
+    set_version = ["bash", str(tmp_path / ".ci/version")]
+    assert subprocess.run([*set_version, "release-1"], capture_output=True, check=False).returncode == 2
+    subprocess.run([*set_version, "v9.8.7"], check=True)
+    for name in held:
+        old, new = ((place / name).read_text(encoding="utf-8") for place in (PROJECT, tmp_path))
+        assert new == old.replace(__version__, "9.8.7", 1) != old
 
 
 def test_the_recipe_asks_for_what_the_package_asks_for() -> None:
