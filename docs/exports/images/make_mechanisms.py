@@ -1,4 +1,4 @@
-"""The pictures of docs/exports/mjcf.md and osim.md, from the files that their commands write, at rest and in two frames.
+"""The pictures of docs/exports/mjcf.md and osim.md, from the files that their commands write.
 
 By a python with mujoco and pillow, and opensim for the second: `make_mechanisms.py sim/walk.xml mjcf.png`,
 `make_mechanisms.py sim/walk.osim osim.png`; where there is no screen, with MUJOCO_GL=egl.
@@ -19,7 +19,8 @@ SCENE = """<mujoco><visual><headlight ambient="0.3 0.3 0.3" diffuse="0.4 0.4 0.4
 <texture type="skybox" builtin="gradient" rgb1="0.9 0.93 0.96" rgb2="0.6 0.7 0.8" width="64" height="64"/>
 <texture name="floor" type="2d" builtin="checker" rgb1="0.82 0.82 0.8" rgb2="0.74 0.74 0.72" width="128" height="128"/>
 <material name="floor" texture="floor" texrepeat="1 1" texuniform="true"/></asset><worldbody>
-<light pos="0 0 4" dir="0 0 -1" directional="true"/><geom type="plane" size="0 0 0.1" material="floor"/>{}</worldbody></mujoco>"""
+<light pos="0 0 4" dir="0 0 -1" directional="true"/><geom type="plane" size="0 0 0.1" material="floor"/>{}
+</worldbody></mujoco>"""
 
 
 def draw(model: mujoco.MjModel, qpos: np.ndarray | None = None) -> np.ndarray:
@@ -86,4 +87,4 @@ def describe_shapes(model: object, state: object) -> str:
 if __name__ == "__main__":
     source, out = Path(sys.argv[1]), sys.argv[2]
     panels = draw_osim(source) if source.suffix == ".osim" else draw_mjcf(source)
-    Image.fromarray(np.concatenate(panels, axis=1)).save(out, optimize=True)
+    Image.fromarray(np.concatenate(panels, axis=1)).quantize(256).save(out, optimize=True)
