@@ -1,4 +1,4 @@
-"""Tables in the paper's own layout: a length, its measure, what was calculated in each set, and the differences."""
+"""Tables in the paper's own layout: a length, its measure, and what was calculated in each set."""
 
 from __future__ import annotations
 
@@ -14,15 +14,12 @@ Errors = Mapping[str, Sequence[Sequence[float | None]]]  # way: errors [cm] of e
 
 def paper_table(rows: Sequence[Row], errors: Errors, sets: Sequence[str]) -> str:
     """The paper's table with a line for each way below the paper's own."""
-    heads = ["", "", "Meas.", *sets, *(f"Δ {name}" for name in sets)]
+    heads = ["", "", "Meas.", *sets]
     lines: list[list[str]] = []
     for k, row in enumerate(rows):
-        own = [f"{value:.1f}" for value in row.lengths] + [f"{value:.1f}" for value in row.differences]
-        lines.append([f"**{row.name}**", "paper", f"{row.measured:.1f}", *own])
+        lines.append([f"**{row.name}**", "paper", f"{row.measured:.1f}", *(f"{value:.1f}" for value in row.lengths)])
         for way, found in errors.items():
-            calculated = ["-" if e is None else f"{row.measured + e:.1f}" for e in found[k]]
-            differences = ["-" if e is None else f"{_signed(-e)}" for e in found[k]]
-            lines.append(["", way, "", *calculated, *differences])
+            lines.append(["", way, "", *("-" if e is None else f"{row.measured + e:.1f}" for e in found[k])])
     return table(heads, lines)
 
 
@@ -66,8 +63,3 @@ def published_rms(rows: Sequence[Row]) -> float:
 
 def published_largest(rows: Sequence[Row]) -> float:
     return max(abs(value) for row in rows for value in row.differences)
-
-
-def _signed(value: float) -> str:
-    text = f"{value:.1f}"
-    return "0.0" if text == "-0.0" else text

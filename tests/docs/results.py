@@ -82,13 +82,11 @@ def find_cell(name: str, heading: str, row: str, column: str) -> str:
 
 
 def list_results() -> str:
-    """Every table of results: what it measures, its file, and the command that measures it again."""
-    rows = ["| measured | table | again with |", "|---|---|---|"]
+    """Every table of results: what it measures, and its file."""
+    rows = ["| measured | table |", "|---|---|"]
     for path in sorted(RESULTS.glob("*.md")):
         title = read(path).splitlines()[0].lstrip("# ")
-        script = PROJECT / "benchmarks" / f"{path.stem}.py"
-        again = f"`python -m benchmarks.{path.stem}`" if script.is_file() else ""
-        rows.append(f"| {title} | [{path.name}](../benchmarks/results/{path.name}) | {again} |".replace("|  |", "| |"))
+        rows.append(f"| {title} | [{path.name}](../benchmarks/results/{path.name}) |")
     return "\n".join(rows)
 
 
