@@ -60,9 +60,10 @@ def choose(names: list[str], begins: str | None) -> list[int]:
 
 
 def find_date(name: str) -> str:
-    """The line of a results file that says when, with which versions and how often it was measured."""
+    """When and how often a results file was measured; the versions stay there."""
     lines = read(RESULTS / f"{name}.md").splitlines()
-    return next(line for line in lines if re.match(r"\d{4}-\d\d-\d\d, condyle", line))
+    found = next(line for line in lines if re.match(r"\d{4}-\d\d-\d\d, condyle", line))
+    return re.sub(r"(, [a-z]+ [\w.]+)+", "", found, count=1)
 
 
 def read_rows(name: str, heading: str) -> list[list[str]]:
