@@ -17,6 +17,7 @@ import scipy
 
 import condyle
 from condyle import Finding, Limb, Skeleton, Take
+from condyle.findings import many
 from condyle.simulate import Disturbances, SimulatedFigure, Truth, human
 
 RESULTS = Path(__file__).parent / "results"
@@ -118,7 +119,7 @@ def versions() -> dict[str, str]:
 def publish(name: str, title: str, how: str, tables: dict[str, Table], data: Any, given: argparse.Namespace) -> None:
     """Print the tables; write them and the numbers behind them to results/ unless only a part was run."""
     about = ", ".join(f"{key} {value}" for key, value in versions().items())
-    drawn = f"; {given.trials} trials, first seed {given.seed}" if hasattr(given, "seed") else ""
+    drawn = f"; {many(given.trials, 'trial')}, first seed {given.seed}" if hasattr(given, "seed") else ""
     head = [f"# {title}", how, f"{date.today()}, {about}{drawn}."]
     body = [f"## {caption}\n\n{table}" for caption, table in tables.items()]
     page = "\n\n".join([*head, *body]) + "\n"
