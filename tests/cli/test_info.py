@@ -110,6 +110,11 @@ def test_a_proposal_that_cannot_be_made_fails_and_writes_nothing(
     assert main(["info", str(tmp_path / "angles.txt"), "--propose", str(tmp_path / "map.toml")]) == 1
     assert "nothing in it can be proposed as a body" in capsys.readouterr().err
     assert not (tmp_path / "map.toml").exists()
+    poses = str(tmp_path / "poses.npz")
+    assert main(["simulate", poses, "--figure", "linkage", "--seconds", "1"]) == 0
+    assert main(["info", poses, "--propose", str(tmp_path / "bodies.toml")]) == 1
+    assert "has bodies and no markers" in capsys.readouterr().err
+    assert not (tmp_path / "bodies.toml").exists()
 
 
 def test_commands_to_go_on_with_can_be_pasted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

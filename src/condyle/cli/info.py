@@ -92,6 +92,9 @@ def _inspect_file(path: str, options: ReadOptions, args: argparse.Namespace) -> 
             facts["proposed_bodies"] = [
                 {"name": one.name, "markers": list(one.markers), "fit_error": one.error} for one in proposals
             ]
+    elif args.propose:
+        fit = shlex.join(["condyle", "fit", path, "-o", "DIR"])
+        raise CondyleError(f"has bodies and no markers: nothing is to be proposed; {fit}", code="no-data", path=path)
     if not args.json:
         _print(facts, recording, take, proposals, asked=bool(args.propose))
     if args.propose and found is not None and found.bodies:
