@@ -7,7 +7,8 @@ import pytest
 
 import condyle
 from condyle.errors import CondyleError, import_extra
-from condyle.model.html import MOST_ROWS, render_skeleton, render_table, render_take
+from condyle.model.html import MOST_ROWS, draw_forest, draw_sensors, render_skeleton, render_table, render_take
+from condyle.model.skeleton import Question
 from condyle.simulate import human, simulate
 
 WORLD = simulate(human(), "exercise", seconds=6, seed=1)
@@ -31,6 +32,23 @@ def test_a_skeleton_shows_verdict_joints_and_lengths() -> None:
     assert html == FIT.skeleton._repr_html_()
     assert "Found: 14 of 14 joints sure" in html
     assert "<td>432.0</td>" in html
+
+
+def test_a_skeleton_shows_its_tree_and_a_take_its_sensors() -> None:
+    tree = draw_forest(FIT.skeleton)
+    assert (tree.count("<circle"), tree.count("<path"), tree.count("dasharray")) == (15, 14, 0)
+    assert tree in render_skeleton(FIT.skeleton)
+    verdict = FIT.skeleton.verdict
+    assert verdict is not None
+    first = FIT.skeleton.joints[0]
+    doubt = replace(verdict, in_question=(Question((first.parent, first.child), ()),))
+    assert draw_forest(replace(FIT.skeleton, verdict=doubt)).count("dasharray") == 1
+    assert draw_sensors(WORLD.take).count("<circle") == 15
+    assert draw_sensors(WORLD.take) in render_take(WORLD.take)
+    hidden = np.full_like(WORLD.take.p_world_body, np.nan)
+    hidden[40, :3] = WORLD.take.p_world_body[40, :3]
+    assert draw_sensors(replace(WORLD.take, p_world_body=hidden)).count("<circle") == 3
+    assert draw_sensors(replace(WORLD.take, p_world_body=np.full_like(hidden, np.nan))) == ""
 
 
 def test_poses_as_tables_and_arrays_are_the_poses() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 import condyle
 from condyle.errors import UsageError
-from condyle.report.notebook import draw_small, plot_gaps, render_fit
+from condyle.report.notebook import plot_gaps, render_fit
 from condyle.simulate import Disturbances, SensorSlip, human, simulate
 
 SLIP = Disturbances(
@@ -18,8 +18,8 @@ def test_a_fit_shows_its_figure_beside_its_tables() -> None:
     assert html.count("<circle") == 14
     assert html.count("<table>") == 2
     assert "joints sure" in html
-    assert draw_small(FIT.skeleton, condyle.forward(FIT.skeleton, FIT.motion)) in html
-    assert "<svg" not in render_fit(FIT.skeleton, None)
+    assert 'aria-label="figure"' in html
+    assert render_fit(FIT.skeleton, None) == FIT.skeleton._repr_html_()
 
 
 def test_gaps_are_one_panel_a_joint_with_slips_drawn_in() -> None:

@@ -12,10 +12,11 @@ import numpy as np
 from ..errors import CondyleError
 from ..maths.arrays import Floats
 from ..model.angles import CAVEAT, AngleColumn, AngleRange, Angles
+from ..model.html import FAINT_COLOUR, INK_COLOUR, MARK_COLOUR
 from ..model.skeleton import Skeleton
 from ..model.take import Take
 from ..motion.angles import AngleOptions, find_joint_angles, hide_outliers
-from .drawing import FAINT_COLOUR, INK_COLOUR, MARK_COLOUR, TEXT_COLOUR, _figure, lay_out_time, shorten_name, styled
+from .drawing import TEXT_COLOUR, _figure, lay_out_time, shorten_name, styled
 from .page_data import NO_ANGLE, PageAngle, PageAngles
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import CondyleError
 from ..maths.arrays import Floats, Ints, freeze
 from ..model.clock import Clock
+from ..model.html import FAINT_COLOUR, INK_COLOUR, MARK_COLOUR, lay_out_tree
 from ..model.skeleton import Limb, Skeleton
 from ..model.values import dataclass
 
@@ -22,14 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK_COLOUR, PALE_COLOUR, MARK_COLOUR, TEXT_COLOUR, FAINT_COLOUR, GRID_COLOUR = (
-    "#2f5d8a",
-    "#b9cbdd",
-    "#c4572a",
-    "#333333",
-    "#888888",
-    "#dddddd",
-)
+PALE_COLOUR, TEXT_COLOUR, GRID_COLOUR = "#b9cbdd", "#333333", "#dddddd"
 FIGURE_WIDTH_IN = 6.4  # in: a column and a half of a paper, and all of a page's text
 FIGURE_MAX_IN = 60.0  # in: side of a figure of very many bodies
 LINE_MAX_POINTS = 1200  # points of a line; a longer one is drawn as the range of each stretch
@@ -218,15 +212,10 @@ def draw_tree(skeleton: Skeleton, doubtful: Sequence[str] = ()) -> Figure:
 
 def _lay_out_tree(skeleton: Skeleton) -> dict[str, tuple[int, float]]:
     """Depth and row of every body; a body stands amid its children, and every leaf has a row of its own."""
+    order = lay_out_tree(skeleton)
     children: dict[str, list[str]] = {}
     for joint in skeleton.joints:
         children.setdefault(joint.parent, []).append(joint.child)
-    order: list[tuple[str, int]] = []
-    waiting = [(root, 0) for root in reversed((*skeleton.roots, *skeleton.loose))]
-    while waiting:
-        body, depth = waiting.pop()
-        order.append((body, depth))
-        waiting += [(child, depth + 1) for child in reversed(children.get(body, []))]
     leaves = [body for body, _ in order if body not in children]
     row = {body: float(k) for k, body in enumerate(leaves)}
     for body, _ in reversed(order):  # children before their parent

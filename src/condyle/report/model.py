@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 
 from ..maths.arrays import Floats, evenly, freeze
+from ..model.html import INK_COLOUR, MARK_COLOUR
 from ..model.skeleton import Skeleton
 from ..model.take import Take
 from ..model.values import dataclass
-from .drawing import INK_COLOUR, MARK_COLOUR, PALE_COLOUR, TEXT_COLOUR, _figure, styled
+from .drawing import PALE_COLOUR, TEXT_COLOUR, _figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

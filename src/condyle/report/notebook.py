@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import UsageError
-from ..model.html import render_skeleton
+from ..model.html import INK_COLOUR, MARK_COLOUR, beside, draw_points, render_facts, render_skeleton
 from ..model.skeleton import Skeleton
 from ..model.take import Take
 from ..model.values import dataclass
-from .drawing import INK_COLOUR, MARK_COLOUR, draw_lengths, draw_tree, shorten_name, styled
+from .drawing import draw_lengths, draw_tree, shorten_name, styled
 from .model import choose_frame
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from ..maths.arrays import Floats
 
-SMALL_FIGURE_PX = 260  # side of the figure beside the tables
 NOTEBOOK_DOTS_PER_IN = 110
 NOTEBOOK_PANEL_HEIGHT_IN = 0.9  # of one joint in the plot of all gaps
 
@@ -40,40 +39,11 @@ class PageFrame:
 
 
 def render_fit(skeleton: Skeleton, played: Take | None) -> str:
-    """The figure, small, and beside it what a skeleton tells."""
-    picture = "" if played is None else draw_small(skeleton, played)
-    tables = f"<div>{render_skeleton(skeleton)}</div>"
-    return f'<div style="display:flex;gap:1em;align-items:flex-start">{picture}{tables}</div>'
-
-
-def draw_small(skeleton: Skeleton, played: Take) -> str:
-    """The figure from where it is widest, as SVG; empty where no frame has all bodies."""
-    shown = choose_frame(skeleton, played)
+    """The figure, small, and beside it what a skeleton tells; its tree where no frame has all bodies."""
+    shown = None if played is None else choose_frame(skeleton, played)
     if shown is None:
-        return ""
-    up = "xyz".index((skeleton.up or "z").strip("-"))
-    level = [k for k in range(3) if k != up]
-    points = shown.p_world_joint
-    _, _, axes = np.linalg.svd(points[:, level] - points[:, level].mean(axis=0))
-    sign = -1.0 if (skeleton.up or "z").startswith("-") else 1.0
-
-    def project(p: Floats) -> Floats:
-        return np.stack([p[..., level] @ axes[0], -sign * p[..., up]], axis=-1)
-
-    flat = project(points)
-    low, size = flat.min(axis=0), max(float(np.ptp(flat, axis=0).max()), 1e-9)
-
-    def place(p: Floats) -> Floats:
-        return np.asarray(15 + (SMALL_FIGURE_PX - 30) * (project(p) - low) / size)
-
-    lines = "".join(
-        f'<line x1="{a[0]:.1f}" y1="{a[1]:.1f}" x2="{b[0]:.1f}" y2="{b[1]:.1f}"/>' for a, b in place(shown.links)
-    )
-    dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4"/>' for x, y in place(points))
-    return (
-        f'<svg width="{SMALL_FIGURE_PX}" height="{SMALL_FIGURE_PX}" style="flex:none" role="img" aria-label="figure">'
-        f'<g stroke="{INK_COLOUR}" stroke-width="3">{lines}</g><g fill="{MARK_COLOUR}">{dots}</g></svg>'
-    )
+        return render_skeleton(skeleton)
+    return beside(draw_points(shown.p_world_joint, shown.links, skeleton.up), render_facts(skeleton))
 
 
 def show_picture(figure: Figure) -> Figure:
