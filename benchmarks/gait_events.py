@@ -38,10 +38,9 @@ Event = tuple[str, str, float]  # side, kind, time [s]
 
 @dataclass(frozen=True)
 class Case:
-    """Steps: time of a stride [s], its length [m], share of it that a foot stands, and how high it is
-    lifted [m]; noise of positions [m] and
-    orientations [rad], and skin [m rms] that swings with the stride. Without a stride the people exercise in place; those
-    who stand all the time stand still.
+    """Steps: time of a stride [s], its length [m], share of it that a foot stands, and how high it is lifted [m]; noise
+    of positions [m] and orientations [rad], and skin [m rms] that swings with the stride. Without a stride the people
+    exercise in place; those who stand all the time stand still.
     """
 
     name: str
@@ -281,9 +280,9 @@ def main() -> None:
             tables[title] = Table(heads[:4], [row[:4] for row in [*own, total.row("all", whole=False)]])
             data |= {f"{source}: {name}": {"asked": one.asked, "late": one.late} for name, one in scores.items()}
     how = (
-        "Found: within 0.15 s. Late: median, and the error that nine of ten do not exceed. Made steps are 12 s at 100 Hz "
-        "each, exercise 30 s at 60 Hz. Laboratories mark some of the events of a take, and plates see some of the steps, "
-        "so that nothing can be called false there; a plate counts from 20 N, and does not tell the side."
+        "Found: within 0.15 s. Late: median, and the error that nine of ten do not exceed. Made steps are 12 s at 100 "
+        "Hz each, exercise 30 s at 60 Hz. Laboratories mark some of the events of a take, and plates see some of the "
+        "steps, so that nothing can be called false there; a plate counts from 20 N, and does not tell the side."
     )
     publish("gait_events", "Gait events", how, tables, data, given)
 

@@ -97,6 +97,13 @@ def test_a_foot_that_is_held_in_the_air_before_a_jump_does_not_stand() -> None:
     assert min(times) > drop
 
 
+def test_noise_makes_no_steps_of_who_stands() -> None:
+    take = steps(seconds=12)
+    p = take.p_world_body[:1] + 0.006 * np.random.default_rng(3).standard_normal(take.p_world_body.shape)
+    R = take.R_world_body[:1] @ rotation.from_vector(0.017 * np.random.default_rng(4).standard_normal(p.shape))
+    assert not find_gait_events(skeleton(), Take.from_poses(p, R_world_body=R, names=take.names, time=take.time))[0]
+
+
 def test_who_stands_or_wears_no_foot_has_no_events() -> None:
     take = steps()
     still = Take.from_poses(

@@ -43,6 +43,7 @@ LYING_MAX_SHARE = 0.035  # of the foot's high speed, where that is more
 # Speed of a place at rest whose coordinates have white noise, times the time between two of them over that noise:
 NOISE_SPEED = np.sqrt(6.0)  # root mean square, and
 NOISE_HIGH_SPEED = np.sqrt(2 * 9.837)  # its 98th percentile, that of chi squared with three degrees of freedom
+REST_NOISE_SHARE = 0.8  # of the speed of a rest that noise may have in it; 0.95: 3 % of steps in 6 mm are lost
 REST_MAX_WINDOW_S = 0.3  # s, and no more, over which noise is averaged when a foot is asked whether it rests
 STRIDE_MAX_S = 2.5  # s from a strike to the next of the same foot; longer, the person stood or a strike was not seen
 STAND_MIN_S = 0.2  # s, and
@@ -139,7 +140,7 @@ def _keep_at_rest(
     kept = []
     noise, rest = _estimate_noise(p), max(REST_MAX_SPEED_M_S, REST_MAX_SHARE * high)
     window = _choose_window(noise, rest)
-    slack = max(NOISE_SPEED * noise / (2 * window) - rest / 2, 0.0)  # [m/s] of noise that the window leaves
+    slack = max(NOISE_SPEED * noise / (2 * window) - REST_NOISE_SHARE * rest, 0.0)  # m/s of noise that is left
     moving = _measure_foot(take, names, part, window)
     for first, stop in stands:
         own, slow, fast = (values[first:stop] for values in (p, moving.slowest, moving.fastest))
@@ -161,7 +162,7 @@ def _estimate_noise(p: Floats) -> float:
 
 
 def _choose_window(noise: float, speed: float) -> float:
-    """[s] before and after a frame, so long that noise [m] looks like this speed [m/s] at most, if it may be so long."""
+    """[s] before and after a frame, so long that noise [m] looks like this speed [m/s] at most, as far as it may be."""
     return float(np.clip(NOISE_SPEED * noise / speed, 2 * RATE_HALF_WINDOW_S, REST_MAX_WINDOW_S)) / 2
 
 
