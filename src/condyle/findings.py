@@ -129,6 +129,7 @@ CODES: dict[str, str] = {
     "path-not-scaled": "a figure of other size keeps its root's path, since nothing tells which way is up",
     "departure": "how far the played figure is from what its sensors measured, at the body where it is most",
     # angles
+    "split-foot": "a foot of two bodies: its ankle is that of the hindfoot alone",
     "frame-not-known": "nothing tells the anatomical axes of a segment",
     "near-gimbal-lock": "a joint is near the singular pose of its sequence of angles",
     "gait-events": "moments in which feet come to rest on the room or leave it",
