@@ -262,8 +262,8 @@ def _describe_split_feet(body: Body) -> list[Finding]:
         return []
     ankles, middles = ([body.figure.joints[one] for one in ones] for ones in (map(body.parent, split), split))
     text = (
-        f"{', '.join(ankles)}: of the hindfoot alone; {', '.join(middles)}: the middle of the foot, which a foot of one "
-        "body has in its ankle, so that ranges do not compare"
+        f"{', '.join(ankles)}: of the hindfoot alone; {', '.join(middles)}: the middle of the foot, which a foot of "
+        "one body has in its ankle, so that ranges do not compare"
     )
     return [Finding("split-foot", "info", text, tuple(body.body(k) for k in split))]
 

@@ -35,9 +35,7 @@ MISFIT_MIN_TIMES = 4.0  # and times the usual fit error
 MISFIT_MIN_SHARE = 0.05  # and of the cluster's size: skin moves as much, a ghost or a swapped marker moves more
 # Skin comes and goes within several frames, as at heel strikes and as feet roll over their toes, ghosts at once:
 SUDDEN_MIN_SHARE = 0.5  # of that limit by which the fit error changes from a frame to the next, and
-SKIN_MAX_TIMES = (
-    2.0  # that limit, below which skin stays: by both, 115 of 389 stretches of 41 recorded takes are skin
-)
+SKIN_MAX_TIMES = 2.0  # that limit, below which skin stays: by both, 115 of 389 stretches of 41 recorded takes are skin
 LOOSE_MIN_SHARE = 0.1  # usual fit error over the cluster's size above which the markers are no rigid cluster
 NARROW_MAX_RATIO = 0.1  # width over length of a cluster below which its turn about the line is poorly known
 MANY_MISFITS_SHARE = 0.005  # share of frames above which misfits are a warning
