@@ -33,6 +33,7 @@ SIDES_IN_ORDER: tuple[Side, ...] = ("l", "r", "")
 OUTLIER_MAX_SHARE = 0.2  # of a body's poses that may be outliers; of more, something else is to be said
 # What the fit found of bodies whose turns are then worth less, said again beside their angles.
 SAID_OF_BODIES = ("mirrored-person", "segment-completed", "cluster-collinear")
+NO_PERSON = "rotation vectors, and hinges by their angle: no names of a person's segments"
 MIRROR = np.diag([1.0, 1.0, -1.0])  # takes the left side of a person to the right
 
 
@@ -105,7 +106,7 @@ def find_joint_angles(skeleton: Skeleton, take: Take, options: AngleOptions | No
         tuple(frames),
         p_root,
         convention.name,
-        convention.title,
+        convention.title if not convention.joints or any(body.human for body in bodies) else NO_PERSON,
         neutral.text + ("; every joint reads zero there" if options.zero else ""),
         heading,
         told,
