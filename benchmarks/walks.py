@@ -35,7 +35,7 @@ COLUMNS = {"hip": "hip_flexion", "knee": "knee_flexion", "ankle": "ankle_dorsifl
 
 WITHIN, ALIKE = "within", "outside, as by another way"
 OURS, UNKNOWN = "outside by condyle alone", "outside, no other way"
-HOW = """Every recorded walk, fitted with no list of bodies: range of flexion in deg, mean over the strides where feet
+HOW = """Every recorded walk, fitted with no list of bodies: range of flexion in deg, median over the strides where feet
 tell them, else over all frames. Lines: between landmarks, in the sagittal plane of the pelvis (hips by Harrington's
 regression). Turn: of the known clusters about the axis that they turned about most, into which no frame enters. File:
 what the laboratory wrote into it. Normal: 42.5, 55.1 and 31.6 deg of hip, knee and ankle (mean curve of free gait,
@@ -271,12 +271,12 @@ def find_written(points: Points) -> dict[tuple[str, str], np.ndarray]:
 
 
 def measure_range(curve: np.ndarray, side: str, angles: Angles, known: np.ndarray) -> float | None:
-    """[deg] mean over the strides of its side in which it is known, or over all frames where there are none; None
+    """[deg] median over the strides of its side in which it is known, or over all frames where there are none; None
     where it is never known."""
     own = [stride for stride in angles.strides if stride.side == side]
     spans = [(angles.time >= one.start) & (angles.time <= one.stop) & (angles.segment == one.segment) for one in own]
     whole = [rows & known for rows in spans if known[rows].mean() >= STRIDE_MIN_KNOWN] or [known]
-    return float(np.mean([np.ptp(curve[rows]) for rows in whole])) if known.any() else None
+    return float(np.median([np.ptp(curve[rows]) for rows in whole])) if known.any() else None
 
 
 def measure(path: Path, truth: Mapping[str, Any], stand: Points) -> Walk | None:
