@@ -11,6 +11,8 @@ NAMES = (
     "cmu",
     "hinges",
     "angles",
+    "walks",
+    "gait_events",
     "machines",
     "worlds",
     "speed",

@@ -84,7 +84,7 @@ CODES: dict[str, str] = {
     "bent-field": "joints come apart, or two sensors on one rod change their distance, by where they are in the room",
     "field-corrected": "the bend of the room's field was taken away, as was asked, and how much that changed",
     "pair-not-carried": "two sensors on one rod were measured at one place of the room only",
-    "mirrored-person": "knees bend forwards: the world is left-handed, or left and right are exchanged in the names",
+    "mirrored-person": "knees bend forwards or arms are crossed: a left-handed world, or sides exchanged in the names",
     "implausible-size": "joined sensors, or the ends of a named limb, are too far apart or too near for the unit",
     # a known figure
     "sensor-moved": "a sensor sits elsewhere on its body than it did at the calibration",
@@ -129,6 +129,7 @@ CODES: dict[str, str] = {
     "path-not-scaled": "a figure of other size keeps its root's path, since nothing tells which way is up",
     "departure": "how far the played figure is from what its sensors measured, at the body where it is most",
     # angles
+    "split-foot": "a foot of two bodies: its ankle is that of the hindfoot alone",
     "frame-not-known": "nothing tells the anatomical axes of a segment",
     "near-gimbal-lock": "a joint is near the singular pose of its sequence of angles",
     "gait-events": "moments in which feet come to rest on the room or leave it",

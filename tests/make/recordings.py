@@ -43,6 +43,23 @@ def take(name: str) -> Take:
     return read(paths, bodies=groups)
 
 
+def marked_events(name: str) -> list[tuple[str, str, float]]:
+    """Side, kind and time [s] from the first frame of the events that a laboratory's people marked in a C3D file."""
+    import ezc3d
+
+    file = ezc3d.c3d(str(DATA / name))
+    event, head = file["parameters"]["EVENT"], file["header"]["points"]
+    minutes, seconds = np.array(event["TIMES"]["value"])
+    sides = event.get("CONTEXTS", {}).get("value", [""] * len(minutes))
+    out = []
+    for label, side, time in zip(event["LABELS"]["value"], sides, 60 * minutes + seconds, strict=False):
+        word = label if not side else f"{side[0]}{'HS' if 'Strike' in label else 'TO'}"
+        out.append(
+            (word[0].lower(), "strike" if word[1] == "H" else "off", time - head["first_frame"] / head["frame_rate"])
+        )
+    return out
+
+
 def bodies_from_markers(markers: dict[str, np.ndarray], groups: dict[str, list[str]]) -> dict[str, tuple]:
     """Poses of rigid clusters: markers {name: (n, 3)} [m], NaN where unseen; needs three seen in a frame."""
     poses = {}

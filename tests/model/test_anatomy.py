@@ -154,6 +154,15 @@ def test_a_shoulder_beside_an_upper_arm_is_the_clavicle_and_a_leg_beside_a_thigh
     assert np.isnan(found["T8", "RightShoulder"])  # no right upper arm is worn: it may be that
 
 
+def test_a_toe_on_a_shank_is_the_foot_unless_one_is_worn() -> None:
+    legs = ["PELV", "LFEO", "LTIO", "LTOE"]
+    assert find_segments(legs, list(pairwise(legs)))["LTOE"] == Segment("foot", "l")
+    whole = ["pelvis", "l_thigh", "l_shank", "l_foot", "l_toe"]
+    assert find_segments(whole, list(pairwise(whole)))["l_toe"] == Segment("toe", "l")
+    front = ["pelvis", "l_thigh", "l_shank", "l_forefoot"]
+    assert "l_forefoot" not in find_segments(front, list(pairwise(front)))
+
+
 def test_persons_are_told_by_what_stands_before_the_names_of_several_segments() -> None:
     names = ("a_pelvis", "a_chest", "a_l_hand", "b_pelvis", "b_chest", "b_r_hand")
     steps, strangers = count_between(names)

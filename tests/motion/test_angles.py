@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import condyle
 from condyle.errors import UsageError
+from condyle.findings import Finding
 from condyle.motion.angles import AngleOptions, find_joint_angles, hide_outliers
 from condyle.simulate import Disturbances, chain, simulate
 from tests.make import recordings, walkers
@@ -187,3 +191,17 @@ def test_poses_that_the_fit_weighted_out_do_not_count() -> None:
 def test_a_joint_that_never_counts_keeps_its_angles() -> None:
     fit = condyle.fit(simulate(chain(), "exercise", seconds=5, seed=3).take)
     assert hide_outliers(fit.skeleton, fit.take, np.zeros_like(fit.weight)) is fit.take
+
+
+def test_an_ankle_of_the_hindfoot_alone_is_told_and_so_is_a_body_whose_turns_are_poorly_known() -> None:
+    world = simulate(chain(("ball",) * 4), "exercise", seconds=10, rate=60, seed=1)
+    names = ("pelvis", "l_thigh", "l_shank", "l_hindfoot", "l_forefoot")
+    fit = condyle.fit(replace(world.take, names=names), tree=list(pairwise(names)))
+    told = {finding.code: finding for finding in fit.angles().findings}
+    assert "ankle_l: of the hindfoot alone" in told["split-foot"].text
+    assert "cluster-collinear" not in told
+    narrow = Finding("cluster-collinear", "warning", "l_shank: nearly on a line", ("l_shank",))
+    skeleton = replace(fit.skeleton, findings=(*fit.skeleton.findings, narrow))
+    assert narrow in find_joint_angles(skeleton, fit.take).findings
+    whole = condyle.fit(replace(world.take, names=(*names[:3], "l_foot", "l_toes")))
+    assert "split-foot" not in {finding.code for finding in whole.angles().findings}

@@ -97,6 +97,13 @@ def test_a_foot_that_is_held_in_the_air_before_a_jump_does_not_stand() -> None:
     assert min(times) > drop
 
 
+def test_noise_makes_no_steps_of_who_stands() -> None:
+    take = steps(seconds=12)
+    p = take.p_world_body[:1] + 0.006 * np.random.default_rng(3).standard_normal(take.p_world_body.shape)
+    R = take.R_world_body[:1] @ rotation.from_vector(0.017 * np.random.default_rng(4).standard_normal(p.shape))
+    assert not find_gait_events(skeleton(), Take.from_poses(p, R_world_body=R, names=take.names, time=take.time))[0]
+
+
 def test_who_stands_or_wears_no_foot_has_no_events() -> None:
     take = steps()
     still = Take.from_poses(
@@ -110,23 +117,6 @@ def test_who_stands_or_wears_no_foot_has_no_events() -> None:
     assert find_gait_events(condyle.fit(arm).skeleton, arm) == ((), ())
 
 
-def marked(name: str) -> list[tuple[str, str, float]]:
-    """Side, kind and time [s] from the first frame of the events in a C3D file."""
-    import ezc3d
-
-    file = ezc3d.c3d(str(recordings.DATA / name))
-    event, head = file["parameters"]["EVENT"], file["header"]["points"]
-    minutes, seconds = np.array(event["TIMES"]["value"])
-    sides = event.get("CONTEXTS", {}).get("value", [""] * len(minutes))
-    out = []
-    for label, side, time in zip(event["LABELS"]["value"], sides, 60 * minutes + seconds, strict=False):
-        word = label if not side else f"{side[0]}{'HS' if 'Strike' in label else 'TO'}"
-        out.append(
-            (word[0].lower(), "strike" if word[1] == "H" else "off", time - head["first_frame"] / head["frame_rate"])
-        )
-    return out
-
-
 @pytest.mark.skipif(not recordings.DATA.is_dir(), reason=recordings.ABSENT)
 def test_events_of_recorded_walks_are_those_that_were_marked() -> None:
     off: list[float] = []
@@ -134,7 +124,7 @@ def test_events_of_recorded_walks_are_those_that_were_marked() -> None:
         fit = condyle.fit(str(recordings.DATA / name))
         start, end = fit.take.time[[0, -1]]
         events = fit.gait_events()
-        for side, kind, time in marked(name):
+        for side, kind, time in recordings.marked_events(name):
             if not 0.05 < time < end - start - 0.05:
                 continue
             near = [abs(one.time - start - time) for one in events if (one.side, one.kind) == (side, kind)]

@@ -162,6 +162,17 @@ def test_two_exchanged_markers_of_four_leave_no_pose(rng) -> None:
     assert (found.frame, found.count, found.severity) == (40, 10, "warning")
 
 
+def test_skin_that_comes_and_goes_is_no_ghost(rng) -> None:
+    position, turns = world(rng, 1000, NOISE)
+    slid = 0.03 * np.sin(np.pi * np.arange(40) / 40)[:, None] * [0.6, 0.0, 0.8]
+    position[100:140, 1] += np.einsum("nij,nj->ni", turns["arm"][100:140], slid)
+    made = form_bodies([recorded(position)], GROUPS)[0]
+    assert codes(made) == []
+    off = np.swapaxes(turns["arm"], 1, 2) @ to_take(made).R_world_body[:, 0]
+    jumps = np.linalg.norm(rotation.to_vector(np.swapaxes(off[:-1], 1, 2) @ off[1:]), axis=1)
+    assert np.degrees(jumps.max()) < 2.0
+
+
 def test_two_wrong_markers_of_five_are_both_left_out(rng) -> None:
     position, turns = world(rng, 300, NOISE)
     position[10, [4, 6]] += [[0.1, 0, 0], [0, 0, 0.15]]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import condyle
 from condyle.errors import CondyleError
 from condyle.io.format import ReadOptions
+from condyle.model.anatomy import count_between
 from condyle.model.recording import Convention, Markers, Recording
+from condyle.model.take import CENTRE
+from condyle.prepare.marker_names import name_markers
 from condyle.prepare.read import bodies_in, understand
 from condyle.prepare.recognise_bodies import (
     SEGMENT_RIGID_MAX_SHARE,
@@ -18,6 +23,7 @@ from condyle.prepare.recognise_bodies import (
     recognise_bodies,
 )
 from condyle.simulate import human, simulate
+from tests.make import marker_sets
 
 NOISE = 0.0005  # m per axis
 WORN = {  # markers of a set with three or more per segment, by the body that carries them
@@ -233,3 +239,45 @@ def test_labels_of_more_than_80_characters_are_damaged_and_nothing_is_recognised
     for length in (80, 81):
         walk = recording({"pelvis": "LASI RASI SACR", "l_thigh": "LTHI1 LTHI2 " + "LTHI3".ljust(length, "x")})
         assert bool(recognise_bodies([walk]).bodies) == (length == 80)
+
+
+LEGS = {f"{side}_{part}" for side in "lr" for part in ("thigh", "shank", "foot")}
+
+
+@pytest.mark.parametrize("what", marker_sets.SETS)
+def test_a_person_who_wears_a_set_has_the_right_tree_whatever_its_labels_look_like(what) -> None:
+    title, worn = marker_sets.SETS[what]
+    one, owners = marker_sets.wear(worn)
+    found = recognise_bodies([one])
+    assert name_markers(list(owners)).title == title
+    assert {"pelvis"} | LEGS <= set(found.groups)
+    strangers = {
+        (marker, body)
+        for body, group in found.groups.items()
+        for marker in group
+        if marker in owners and body not in owners[marker]
+    }
+    assert not strangers
+    skeleton = condyle.fit(understand(bodies_in([one], ReadOptions()), ReadOptions()).take, intervals=False).skeleton
+    assert all(count_between([joint.parent, joint.child])[0][0, 1] == 0 for joint in skeleton.joints)
+    assert len(skeleton.joints) >= len(LEGS)
+
+
+@pytest.mark.parametrize("what", marker_sets.SETS)
+def test_subjects_case_gaps_and_computed_points_do_not_change_a_person(what) -> None:
+    one, owners = marker_sets.wear(marker_sets.SETS[what][1])
+    assert one.markers is not None
+    plain = recognise_bodies([one]).groups
+    computed = ["LHJC", "RKJC", "CentreOfMass", "LKneeAngles"]
+    points = np.concatenate([one.markers.position, one.markers.position[:, : len(computed)] + 0.02], axis=1)
+    for change in ("Subj:{}".format, str.lower):
+        markers = Markers(tuple(map(change, [*owners, *computed])), points)
+        found = recognise_bodies([replace(one, markers=markers)]).groups
+        assert found == {
+            body: tuple(name if name.endswith(CENTRE) else change(name) for name in group)
+            for body, group in plain.items()
+        }
+    left_out = [k for k, name in enumerate(owners) if k % 9]  # every ninth is not worn
+    fewer = Markers(tuple(np.array(one.markers.names)[left_out]), one.markers.position[:, left_out])
+    for body, group in recognise_bodies([replace(one, markers=fewer)]).groups.items():
+        assert all(body in owners.get(name, {body}) for name in group)

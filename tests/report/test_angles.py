@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from condyle.errors import CondyleError
 from condyle.io.motion_file import open_motion
 from condyle.model.angles import AngleColumn
 from condyle.report.angles import ANGLE_SHOWN_FRAMES, name_panel, plot_angles, show_angles
@@ -70,3 +71,9 @@ def test_angles_are_drawn_left_and_right_in_one_plot() -> None:
     assert len(lines) == 2
     np.testing.assert_allclose(lines[0].get_ydata(), angles["knee_flexion_l"])
     assert len(plot_angles(angles).axes) >= len({name_panel(column) for column in angles.columns})
+
+
+def test_an_angle_that_there_is_not_is_not_drawn_as_nothing() -> None:
+    angles = walkers.fitted(1, "walk", 10.0, True).angles()
+    with pytest.raises(CondyleError, match="no angle 'knee flexon' to plot"):
+        plot_angles(angles, ["knee flexon"])

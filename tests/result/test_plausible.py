@@ -66,3 +66,14 @@ def test_joints_on_one_point_tell_no_mirrored_person() -> None:
     joints = [replace(one, p_child_joint=np.zeros(3), p_parent_joint=np.zeros(3)) for one in FIT.skeleton.joints]
     still = replace(TAKE, p_world_body=np.zeros_like(TAKE.p_world_body))
     assert find_mirrored(still, joints) == []
+
+
+def test_left_arms_above_right_legs_are_told() -> None:
+    other = {"l": "r", "r": "l"}
+    arms = ("upper_arm", "forearm", "hand")
+    take = simulate(human(), "walk", seconds=8, seed=3).take
+    names = tuple(other[name[0]] + name[1:] if name[2:] in arms else name for name in take.names)
+    fit = condyle.fit(replace(take, names=names), intervals=False)
+    (found,) = [one for one in fit.findings if one.code == "mirrored-person"]
+    assert found.bodies == ("r_upper_arm", "l_upper_arm")
+    assert "left arm is above the right leg" in found.text

@@ -347,10 +347,15 @@ def _settle(
     """The names of one tree where one word may mean two segments.
 
     Of several pelves the one that carries the legs is it, the others are spine. The hip of a side is the thigh where
-    nothing else is. A spine that carries arms, neck or head is the chest where nothing else is.
+    nothing else is. A spine that carries arms, neck or head is the chest where nothing else is, and a toe on a shank
+    the foot: a sensor on its front.
     """
     result = {body: named[body] for body in bodies if body in named}
     there = set(result.values())
+    for body in [body for body, segment in result.items() if segment.part == "toe"]:
+        readings = _readings(body, "", result[body], {("", segment) for segment in there})
+        if any(_may_hang(readings[-1], result.get(other)) for other in near[body]):
+            result[body] = readings[-1]
     for body in bodies:
         hip = _one_sided_hip(body)
         if hip is not None and hip not in there:

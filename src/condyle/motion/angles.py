@@ -31,6 +31,9 @@ from .play import play
 
 SIDES_IN_ORDER: tuple[Side, ...] = ("l", "r", "")
 OUTLIER_MAX_SHARE = 0.2  # of a body's poses that may be outliers; of more, something else is to be said
+# What the fit found of bodies whose turns are then worth less, said again beside their angles.
+SAID_OF_BODIES = ("mirrored-person", "segment-completed", "cluster-collinear")
+NO_PERSON = "rotation vectors, and hinges by their angle: no names of a person's segments"
 MIRROR = np.diag([1.0, 1.0, -1.0])  # takes the left side of a person to the right
 
 
@@ -84,12 +87,12 @@ def find_joint_angles(skeleton: Skeleton, take: Take, options: AngleOptions | No
         room = None
         if body.human and body.root in there:
             room, p_root, heading = _find_room(body, there[body.root], options.heading, up)
-        notes += _describe_missing(body, there)
+        notes += [*_describe_missing(body, there), *_describe_split_feet(body)]
         joints += _count_joints(body, there, convention, room)
         frames += there.values()
     values, locked, crossed = measure_columns(joints, figure.segment, options.keep_locked)
-    mirrored = [finding for finding in skeleton.findings if finding.code == "mirrored-person"]
-    told = (*mirrored, *figure.findings, *notes, *describe_lock(joints, locked, crossed, options.keep_locked))
+    known = [finding for finding in skeleton.findings if finding.code in SAID_OF_BODIES]
+    told = (*known, *figure.findings, *notes, *describe_lock(joints, locked, crossed, options.keep_locked))
     offset, curve, noise, definition = find_errors(joints, skeleton)
     columns = tuple(column for joint in joints for column in joint.columns)
     angles = Angles(
@@ -103,7 +106,7 @@ def find_joint_angles(skeleton: Skeleton, take: Take, options: AngleOptions | No
         tuple(frames),
         p_root,
         convention.name,
-        convention.title,
+        convention.title if not convention.joints or any(body.human for body in bodies) else NO_PERSON,
         neutral.text + ("; every joint reads zero there" if options.zero else ""),
         heading,
         told,
@@ -251,6 +254,19 @@ def _name_turns(label: str, letters: str) -> tuple[str, str, str]:
     twice = letters[0] == letters[2]
     first, second, third = (f"{label}_{letter.lower()}" for letter in letters)
     return (first, second, f"{third}2") if twice else (first, second, third)
+
+
+def _describe_split_feet(body: Body) -> list[Finding]:
+    """Feet of two bodies, of which the ankle turns the first."""
+    split = [k for k in body.bones if body.part(k) == "toe" and "forefoot" in body.body(k).lower()]
+    if not split:
+        return []
+    ankles, middles = ([body.figure.joints[one] for one in ones] for ones in (map(body.parent, split), split))
+    text = (
+        f"{', '.join(ankles)}: of the hindfoot alone; {', '.join(middles)}: the middle of the foot, which a foot of "
+        "one body has in its ankle, so that ranges do not compare"
+    )
+    return [Finding("split-foot", "info", text, tuple(body.body(k) for k in split))]
 
 
 def _describe_missing(body: Body, frames: Mapping[int, SegmentFrame]) -> list[Finding]:

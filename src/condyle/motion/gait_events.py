@@ -40,6 +40,10 @@ REST_MAX_SHARE = 0.01  # of the foot's high speed, where that is more
 # one that the recording cuts, 0.12 m/s and 5 % at least in 19 of 20 stretches in the air of simulated exercise.
 LYING_MAX_SPEED_M_S = 0.11  # m/s
 LYING_MAX_SHARE = 0.035  # of the foot's high speed, where that is more
+# Speed of a place at rest whose coordinates have white noise, times the time between two of them over that noise:
+NOISE_SPEED = np.sqrt(6.0)  # root mean square, and
+NOISE_HIGH_SPEED = np.sqrt(2 * 9.837)  # its 98th percentile, that of chi squared with three degrees of freedom
+REST_NOISE_SHARE = 0.8  # of the speed of a rest that noise may have in it; 0.95: 3 % of steps in 6 mm are lost
 REST_MAX_WINDOW_S = 0.3  # s, and no more, over which noise is averaged when a foot is asked whether it rests
 STRIDE_MAX_S = 2.5  # s from a strike to the next of the same foot; longer, the person stood or a strike was not seen
 STAND_MIN_S = 0.2  # s, and
@@ -89,9 +93,12 @@ def _find_events(take: Take, side: str, names: Sequence[str]) -> list[GaitEvent]
     """Events of one foot; where a stretch begins or ends with the recording, or with a gap, there is none."""
     events = []
     for part in segment_slices(take.segment):
-        slowest, _, high = _measure_foot(take, names, part)
+        noise = _estimate_noise(take.p_world_body[part][:, take.index(names[0])])
+        high = _measure_foot(take, names, part).high
+        high = float(np.sqrt(max(high**2 - (NOISE_HIGH_SPEED * noise / (2 * RATE_HALF_WINDOW_S)) ** 2, 0.0)))
         if high < SWING_MIN_SPEED_M_S:
             continue
+        slowest = _measure_foot(take, names, part, _choose_window(noise, STANDING_MAX_SHARE * high / 2)).slowest
         time, known = take.time[part], np.isfinite(slowest)
         still = np.where(known, slowest, np.inf) < STANDING_MAX_SHARE * high
         for first, stop in _keep_at_rest(take, names, part, high, _find_stands(still, time), lying=True):
@@ -131,30 +138,32 @@ def _keep_at_rest(
     """
     p = take.p_world_body[part][:, take.index(names[0])]
     kept = []
-    window, slack = _choose_rest_window(p)
+    noise, rest = _estimate_noise(p), max(REST_MAX_SPEED_M_S, REST_MAX_SHARE * high)
+    window = _choose_window(noise, rest)
+    slack = max(NOISE_SPEED * noise / (2 * window) - REST_NOISE_SHARE * rest, 0.0)  # m/s of noise that is left
     moving = _measure_foot(take, names, part, window)
     for first, stop in stands:
         own, slow, fast = (values[first:stop] for values in (p, moving.slowest, moving.fastest))
         own, slow, fast = own[np.isfinite(own).all(axis=1)], slow[np.isfinite(slow)], fast[np.isfinite(fast)]
         rests = median(slow) < max(STILL_MAX_SPEED_M_S, STILL_MAX_SHARE * high)
         if lying:
-            rests &= median(slow) < max(REST_MAX_SPEED_M_S, REST_MAX_SHARE * high) + slack
+            rests &= median(slow) < rest + slack
             rests &= fast.min(initial=np.inf) < max(LYING_MAX_SPEED_M_S, LYING_MAX_SHARE * high) + slack
         if rests and (not len(own) or np.linalg.norm(np.ptp(own, axis=0)) <= STAND_MAX_TRAVEL_M):
             kept.append((first, stop))
     return kept
 
 
-def _choose_rest_window(p: Floats) -> tuple[float, float]:
-    """[s] before and after a frame, so long that white noise of places (n, 3) [m] looks like half a rest at most, and
-    [m/s] by how much it looks like more in the longest window that there may be.
-    """
+def _estimate_noise(p: Floats) -> float:
+    """[m] of white noise in each coordinate of places (n, 3); 0 where there are too few."""
     known = np.abs(np.diff(p, n=3, axis=0))  # with the weights 1, 3, 3, 1
-    noise = MAD_SD * float(median(known[np.isfinite(known)])) / np.sqrt(20.0)
-    half = STILL_MAX_SPEED_M_S / 2
-    span = np.sqrt(6.0) * noise / half  # two places of three coordinates
-    wide = float(np.clip(span, 2 * RATE_HALF_WINDOW_S, REST_MAX_WINDOW_S))
-    return wide / 2, max(float(np.sqrt(6.0) * noise / wide) - half, 0.0)
+    known = known[np.isfinite(known)]
+    return MAD_SD * float(median(known)) / float(np.sqrt(20.0)) if len(known) else 0.0
+
+
+def _choose_window(noise: float, speed: float) -> float:
+    """[s] before and after a frame, so long that noise [m] looks like this speed [m/s] at most, as far as it may be."""
+    return float(np.clip(NOISE_SPEED * noise / speed, 2 * RATE_HALF_WINDOW_S, REST_MAX_WINDOW_S)) / 2
 
 
 class _FootSpeed(NamedTuple):

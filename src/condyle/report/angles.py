@@ -96,7 +96,11 @@ def plot_angles(angles: Angles, names: Sequence[str] | None = None) -> Figure:
 
     names  of the panels, such as "knee flexion"; None: all
     """
-    panels = {name: own for name, own in _find_panels(angles) if names is None or name in names}
+    every = dict(_find_panels(angles))
+    unknown = [name for name in names or () if name not in every]
+    if unknown:
+        raise CondyleError(f"no angle '{unknown[0]}' to plot; there are {', '.join(every)}", code="unknown-angle")
+    panels = {name: own for name, own in every.items() if names is None or name in names}
     with styled():
         rows = max(math.ceil(len(panels) / PANELS_IN_ROW), 1)
         figure = _figure(PANELS_IN_ROW * PANEL_WIDTH_IN, rows * ANGLES_PANEL_HEIGHT_IN + 0.3)

@@ -1,5 +1,6 @@
 """What no person has: lengths that no limb of that name has (the unit is wrong, or a sensor sits on another limb than
-its name says), and knees that bend forwards (the world is left-handed, or the sides are exchanged in the names).
+its name says), knees that bend forwards (the world is left-handed, or the sides are exchanged in the names), and left
+arms over right legs.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import numpy as np
 
 from ..findings import Finding
 from ..maths.arrays import Floats, evenly
+from ..maths.robust import median
 from ..model.anatomy import TYPICAL, Part, Segment, find_segments
 from ..model.skeleton import Joint, Limb
 from ..model.take import Take
@@ -22,6 +24,7 @@ MOST_NAMED = 3  # limbs in the sentence
 FORWARD_BEND_MIN_RAD = np.radians(30)  # rad by which every knee bends forwards; people's overstretch by 15 at most
 FORWARD_BEND_RATIO = 3.0  # of that to how far the same knees bend backwards; 1 of 90 recordings is told, and is so
 BEND_FRAMES = 1000  # frames at most in which knees are looked at
+CROSSED_MAX_COSINE = -0.5  # as a rule, of the line from left to right hip to that of the shoulders: 120 deg of twist
 
 
 def find_odd_limbs(bodies: Sequence[str], joints: Sequence[Joint], limbs: Sequence[Limb]) -> list[Finding]:
@@ -67,9 +70,36 @@ def _find_wide_hips(segments: Mapping[str, Segment], joints: Sequence[Joint], li
 
 
 def find_mirrored(take: Take, joints: Sequence[Joint]) -> list[Finding]:
-    """A finding where the knees of a person bend forwards, as left and right are told by the names of the legs."""
+    """A finding where the knees of a person bend forwards, as left and right are told by the names of the legs, or the
+    arms have another left than the legs.
+    """
     segments = find_segments(take.names, [(joint.parent, joint.child) for joint in joints])
     part = take.at(evenly(take.frames, BEND_FRAMES)) if take.frames > BEND_FRAMES else take
+    return _find_forward_knees(part, joints, segments) or _find_crossed_arms(part, joints, segments)
+
+
+def _find_crossed_arms(take: Take, joints: Sequence[Joint], segments: Mapping[str, Segment]) -> list[Finding]:
+    lines = []
+    pairs: tuple[tuple[Part, Part], ...] = (("pelvis", "thigh"), ("chest", "upper_arm"))
+    for pair in pairs:
+        left, right = (_place_joint(take, joints, segments, pair, side) for side in "lr")
+        if left is None or right is None or sum(one.part == pair[1] for one in segments.values()) > 2:
+            return []  # of more than two, left and right may be of two people
+        lines.append(right - left)
+    size = np.linalg.norm(lines[0], axis=1) * np.linalg.norm(lines[1], axis=1)
+    cosine = (lines[0] * lines[1]).sum(axis=1) / np.where(size > 0, size, np.nan)
+    cosine = cosine[np.isfinite(cosine)]
+    if not len(cosine) or (usual := float(median(cosine))) > CROSSED_MAX_COSINE:
+        return []
+    text = (
+        "by their names, the left arm is above the right leg: the arms, or the legs, bear each other's names; angles "
+        "of trunk and shoulders are wrong until that is put right"
+    )
+    arms = tuple(body for body, one in segments.items() if one.part == "upper_arm")
+    return [Finding("mirrored-person", "warning", text, arms, value=float(np.arccos(usual)), unit="rad")]
+
+
+def _find_forward_knees(part: Take, joints: Sequence[Joint], segments: Mapping[str, Segment]) -> list[Finding]:
     legs = {side: leg for side in "lr" if (leg := _place_leg(part, joints, segments, side)) is not None}
     if len(legs) < 2:
         return []
@@ -100,14 +130,19 @@ def _place_leg(
 ) -> tuple[Floats, Floats, Floats] | None:
     """(n, 3) [m] of hip, knee and ankle of one side; None where a joint of them is not there."""
     ends: list[tuple[Part, Part]] = [("pelvis", "thigh"), ("thigh", "shank"), ("shank", "foot")]
-    found = []
-    for pair in ends:
-        for joint in joints:
-            parent, child = (segments.get(name) for name in (joint.parent, joint.child))
-            if parent is None or child is None or {parent.part, child.part} != set(pair):
-                continue
-            if side in (parent.side, child.side):
-                k = take.index(joint.child)
-                found.append(take.p_world_body[:, k] + take.R_world_body[:, k] @ joint.p_child_joint)
-                break
-    return (found[0], found[1], found[2]) if len(found) == len(ends) else None
+    hip, knee, ankle = (_place_joint(take, joints, segments, pair, side) for pair in ends)
+    return None if hip is None or knee is None or ankle is None else (hip, knee, ankle)
+
+
+def _place_joint(
+    take: Take, joints: Sequence[Joint], segments: Mapping[str, Segment], pair: tuple[Part, Part], side: str
+) -> Floats | None:
+    """(n, 3) [m] of the joint of two parts on one side; None where it is not there."""
+    for joint in joints:
+        parent, child = (segments.get(name) for name in (joint.parent, joint.child))
+        if parent is None or child is None or {parent.part, child.part} != set(pair):
+            continue
+        if side in (parent.side, child.side):
+            k = take.index(joint.child)
+            return np.asarray(take.p_world_body[:, k] + take.R_world_body[:, k] @ joint.p_child_joint)
+    return None
