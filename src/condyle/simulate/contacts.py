@@ -44,16 +44,15 @@ def clasp_hands(truth: Truth, start: float, end: float, rng: np.random.Generator
     for side in ("l_", "r_"):
         upper, fore, hand = (truth.names.index(side + name) for name in ("upper_arm", "forearm", "hand"))
         shoulder = p[:, upper].copy()
-        grip = p[:, hand] + R[:, hand] @ np.array([0.0, 0.0, -0.08])
-        goal = (1 - w) * grip + w * target
         elbow = p[:, fore].copy()
-        # Open or close the elbow until the hand is as far from the shoulder as the goal, then turn the whole arm.
-        bend = _elbow_turn(shoulder, elbow, grip, np.linalg.norm(goal - shoulder, axis=1))
+        grip = p[:, hand] + R[:, hand] @ np.array([0.0, 0.0, -0.08])
+        reach = np.linalg.norm(target - shoulder, axis=1)
+        bend = rotation.from_vector(w * _elbow_turn(shoulder, elbow, grip, reach, R[:, upper, :, 1]))
         for k in (fore, hand):
             R[:, k] = bend @ R[:, k]
             p[:, k] = elbow + np.einsum("nxy,ny->nx", bend, p[:, k] - elbow)
         grip = elbow + np.einsum("nxy,ny->nx", bend, grip - elbow)
-        swing = _from_to(grip - shoulder, goal - shoulder)
+        swing = rotation.from_vector(w * _from_to(grip - shoulder, target - shoulder))
         for k in (upper, fore, hand):
             R[:, k] = swing @ R[:, k]
             p[:, k] = shoulder + np.einsum("nxy,ny->nx", swing, p[:, k] - shoulder)
@@ -118,19 +117,22 @@ def _with_bones(truth: Truth, R: Floats, p: Floats) -> Truth:
     )
 
 
-def _elbow_turn(shoulder: Floats, elbow: Floats, grip: Floats, reach: Floats) -> Floats:
-    """Rotations (n, 3, 3) about the elbow that bring the grip to a distance (n,) [m] from the shoulder."""
+def _elbow_turn(shoulder: Floats, elbow: Floats, grip: Floats, reach: Floats, axis: Floats) -> Floats:
+    """Rotation vectors (n, 3) about the elbow's own axis (n, 3) that bring the grip, the hand before the arm, to a
+    distance (n,) [m] from the shoulder."""
     upper, fore = shoulder - elbow, grip - elbow
-    a, b = np.linalg.norm(upper, axis=1), np.linalg.norm(fore, axis=1)
-    now = np.arccos(np.clip(np.sum(upper * fore, axis=1) / (a * b), -1, 1))
-    want = np.arccos(np.clip((a**2 + b**2 - reach**2) / (2 * a * b), -1, 1))
-    axis = np.cross(upper, fore)
-    return rotation.from_vector((want - now)[:, None] * axis / np.linalg.norm(axis, axis=1, keepdims=True))
+    square = [np.sum(one**2, axis=1) for one in (upper, fore)]
+    level = [one - axis * np.sum(one * axis, axis=1, keepdims=True) for one in (upper, fore)]
+    along = np.sum((upper - level[0]) * (fore - level[1]), axis=1)
+    size = np.linalg.norm(level[0], axis=1) * np.linalg.norm(level[1], axis=1)
+    now = np.arctan2(np.sum(np.cross(*level) * axis, axis=1), np.sum(level[0] * level[1], axis=1)) % (2 * np.pi)
+    want = np.arccos(np.clip(((square[0] + square[1] - reach**2) / 2 - along) / size, -1, 1))
+    return np.asarray((want - now)[:, None] * axis)
 
 
 def _from_to(a: Floats, b: Floats) -> Floats:
-    """The smallest rotations (n, 3, 3) that turn directions (n, 3) into others."""
+    """The vectors (n, 3) of the smallest rotations that turn directions (n, 3) into others."""
     axis = np.cross(a, b)
     sine = np.linalg.norm(axis, axis=1, keepdims=True)
     angle = np.arctan2(sine[:, 0], np.sum(a * b, axis=1))
-    return rotation.from_vector(angle[:, None] * axis / np.maximum(sine, 1e-300))
+    return np.asarray(angle[:, None] * axis / np.maximum(sine, 1e-300))
