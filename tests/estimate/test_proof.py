@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from condyle.estimate.fitting import ROBUST, Estimate, fit_tree
-from condyle.estimate.proof import _block_squares, _mean, lies_at_border, mean_and_error, prove
+from condyle.estimate.proof import _block_squares, _mean, _no_gain, _not_apart, lies_at_border, mean_and_error, prove
 from condyle.faults.slips import Slip, SlipRepair
 from condyle.model.options import FitOptions
 from condyle.model.stage import Effect, Proof
@@ -236,3 +237,66 @@ def test_frames_in_which_a_sensor_is_not_seen_are_none_that_a_repair_moved() -> 
     repair = slip_of(seen, round(0.94 * take.frames))
     spoilt = slipped(seen, repair)
     assert prove(estimate_of(spoilt), estimate_of(repair.apply(spoilt)), repair).kept
+
+
+@pytest.mark.parametrize(("seconds", "near"), [(0.4, True), (-0.4, True), (0.8, False), (-0.8, False)])
+def test_a_repair_is_at_a_border_within_half_a_second_of_it(seconds: float, near: bool) -> None:
+    take = take_of()
+    cut = replace(take, segment=(np.arange(take.frames) >= 600).astype(np.int64))
+    assert lies_at_border(cut, 600 + round(60 * seconds)) == near
+
+
+def two_bodies(p: np.ndarray) -> Take:
+    """Two sensors a metre apart whose joint half-way between them comes apart by p (n, 3) [m]."""
+    place = np.zeros((len(p), 2, 3))
+    place[:, 0, 0], place[:, 1, 0] = 0.5, -0.5
+    place[:, 0] += p
+    return Take.from_poses(place, R_world_body=np.tile(np.eye(3), (len(p), 2, 1, 1)), rate=10.0)
+
+
+def no_gain(old: np.ndarray, new: np.ndarray, moved: np.ndarray) -> str:
+    """`_no_gain` of gaps whose squares are old and new (n,), by a repair that moved some poses."""
+    before, pairs = two_bodies(np.zeros((len(old), 3))), np.array([[0, 1]])
+    after = two_bodies(np.outer(moved, [1e-3, 0, 0]))
+    gaps = (np.sqrt(square)[:, None, None] * np.array([1.0, 0, 0]) for square in (old, new))
+    estimates = (SimpleNamespace(take=take) for take in (before, after))
+    return _no_gain(*estimates, pairs, *gaps)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("errors", "proved"), [(1.3, False), (3.2, True)])
+def test_a_gain_is_none_unless_it_is_beyond_chance(errors: float, proved: bool) -> None:
+    noise = np.repeat(0.03 * np.random.default_rng(3).standard_normal(60), 10)  # one a second
+    error = mean_and_error(noise[::10])[1]
+    old, new = np.ones(600), 1 + noise - noise.mean() - errors * error
+    assert (no_gain(old, new, np.ones(600)) == "") == proved
+
+
+def test_a_gain_counts_where_poses_were_moved_or_in_the_rest_where_that_is_shorter() -> None:
+    noise = np.repeat(0.03 * np.random.default_rng(3).standard_normal(60), 10)
+    first = np.arange(600) < 120
+    better = np.where(first, 0.5, 1.0)
+    for moved in (first, ~first):
+        assert no_gain(np.ones(600), better + 0.1 * noise * first, moved) == ""
+        assert no_gain(np.ones(600), 0.7 + 0.5 * first + noise, moved)  # less on the whole, and more there
+
+
+def left_out(rest: float, there: float) -> str:
+    """`_not_apart` of a fifth of the poses, by gaps [m] of them and of the rest."""
+    out = np.arange(200) >= 160
+    take = two_bodies(np.outer(np.where(out, there, rest), [1.0, 0, 0]))
+    kept = take.mask(np.stack([out, np.zeros(200, dtype=bool)], axis=1))
+    gap = np.where(out[:, None, None], np.nan, 1e-3 * np.ones((200, 1, 3)))
+    solution = SimpleNamespace(p_child_joint=np.array([[-0.5, 0, 0]]), p_parent_joint=np.array([[0.5, 0, 0]]))
+    after = SimpleNamespace(take=kept, pairs=np.array([[0, 1]]), solution=solution, gap=gap)
+    change = LeftOut((take.names[0],), 160, 200)
+    return _not_apart(SimpleNamespace(take=take), after, change, np.array([0]))  # type: ignore[arg-type]
+
+
+def test_poses_are_left_out_where_they_are_apart_three_times_as_far_as_the_rest() -> None:
+    assert left_out(2e-3, 8e-3) == ""
+    assert left_out(2e-3, 4e-3) == "its joints are apart there only 2.0 times as far as elsewhere"
+
+
+def test_gaps_of_micrometres_between_sensors_a_metre_apart_are_rounding() -> None:
+    assert left_out(0.0, 4.5e-6) == ""
+    assert left_out(0.0, 2e-6) == "its joints are apart there only 2.0 times as far as elsewhere"
