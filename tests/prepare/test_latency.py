@@ -7,6 +7,7 @@ import pytest
 
 from condyle.model.options import FitOptions
 from condyle.model.take import BodyMarker, Take, join
+from condyle.prepare import latency
 from condyle.prepare.latency import (
     LATENCY_MIN_BODIES,
     LATENCY_MIN_TAKE_S,
@@ -375,3 +376,98 @@ def test_stretches_that_disagree_widen_the_error(rng: np.random.Generator) -> No
     (error,), _ = _errors(Z, rest, np.ones((1, n)), gram, white, np.zeros(1), 0.01)
     # Eight values of 0.01 s and their mean: 0.01 / sqrt(7).
     assert error == pytest.approx(0.01 / np.sqrt(7), rel=0.03)
+
+
+def _told(difference: list[float], error: float) -> _Delays:
+    """Of a chain of bodies, each joined to the one before."""
+    edges = np.array([(k + 1, k) for k in range(len(difference))])
+    return _Delays(edges, np.array(difference), np.full(len(edges), error), np.zeros(len(edges)))
+
+
+def test_a_second_look_is_taken_and_a_take_is_late_where_a_difference_is_clear_and_large_enough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Looked(Exception):
+        pass
+
+    def look(take: Take) -> None:
+        raise Looked
+
+    take = world().take
+    monkeypatch.setattr(latency, "_spikes", look)
+    for difference, error, again in (
+        (0.0025, 0.001, False),
+        (0.005, 0.001, True),
+        (6e-5, 1e-6, False),
+        (2e-4, 1e-6, True),
+    ):
+        told = _told([difference] + [0.0] * (take.bodies - 2), error)
+        monkeypatch.setattr(latency, "_look_at_rows", lambda _, told=told: told)
+        if again:
+            with pytest.raises(Looked):
+                find_latency(take)
+        else:
+            assert not find_latency(take).late.any()
+    for difference, error, sure in (
+        (0.004, 0.001, False),
+        (0.009, 0.001, True),
+        (6e-5, 1e-6, False),
+        (2e-4, 1e-6, True),
+    ):
+        assert latency._is_sure(_told([difference, 0.0, 0.0], error)) == sure
+
+
+def test_short_takes_and_crowds_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    monkeypatch.setattr(latency, "_look_at_rows", lambda take: looked.append((take.bodies, take.frames)))
+    for bodies, frames in ((4, 40), (4, 120), (100, 120), (200, 120)):
+        p = np.random.default_rng(2).standard_normal((frames, bodies, 3))
+        R = np.tile(np.eye(3), (frames, bodies, 1, 1))
+        assert find_latency(Take([f"b{k}" for k in range(bodies)], np.arange(frames) / 30, R, p)) is None
+    assert looked == [(4, 120), (100, 120)]
+
+
+def test_one_more_sensor_is_late_beyond_chance_and_beyond_less_where_most_of_them_are() -> None:
+    for error, late in ((0.005, False), (0.002, True)):
+        assert _settle(_told([0.0, 0.01, -0.01, 0.0, 0.0], error), 6).late[2] == late
+    for errors, late in ((0.6, False), (2.0, True)):  # of the last one, where all before it differ
+        delay = _settle(_told([0.01, 0.02, -0.01, 0.02, errors * 1e-3], 1e-3), 6).delay
+        assert (abs(delay[5] - delay[4]) > 1e-4) == late
+
+
+def test_what_is_no_noise_may_follow_the_velocity_by_a_tenth(rng: np.random.Generator) -> None:
+    n = 800
+    Z = np.zeros((1, n, 3, 7))
+    Z[..., 6] = rng.choice([-1.0, 1.0], (n, 3))
+    gram = (Z.reshape(-1, 7).T @ Z.reshape(-1, 7))[None]
+    rest = 0.01 * rng.standard_normal((1, n, 3))
+    (skin,), _ = _errors(Z, rest, np.ones((1, n)), gram, np.zeros(1), np.zeros(1), 0.01)
+    assert 0.05 < skin / 0.01 < 0.2
+    still = np.zeros_like(Z)
+    (unknown,), _ = _errors(still, rest, np.ones((1, n)), np.zeros((1, 7, 7)), np.zeros(1), np.zeros(1), 0.01)
+    assert 5 < unknown < 20  # s
+
+
+def test_courses_are_alike_by_chance_within_a_band_of_frequencies_alone() -> None:
+    for step, one, other, alike in [
+        (0.01, 1.05, 1.4, True),
+        (0.01, 1.1, 0.7, False),
+        (0.25, 0.26, 0.36, True),  # of a slow clock sixteen bands at least
+        (0.25, 0.26, 0.2, False),
+    ]:
+        time = np.arange(round(100 / step)) * step
+        courses = [np.sin(2 * np.pi * hertz * time)[None, :, None] * np.ones(3) for hertz in (one, other)]
+        itself = latency._multiply_bands(courses[0], courses[0], step)[0]
+        assert (latency._multiply_bands(*courses, step)[0] > 0.5 * itself) == alike, (step, one, other)
+
+
+def test_a_delay_that_is_seen_too_small_is_where_what_is_left_changes_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    take = world().take.select(world().take.names[:3])
+    step, shift = 1 / take.rate, np.array([0.0, 1.5, 0.0]) / take.rate
+    for share, delay in ((0.85, None), (0.5, 1.4), (0.05, 2.0)):  # of a delay that is seen; frames
+        rounds = iter((_told([1.2 * step, 0.0], 1e-4), _told([(2.2 - share) * step, -(1 - share) * step], 1e-4)))
+        monkeypatch.setattr(latency, "_round", lambda *_, rounds=rounds: next(rounds))
+        found = latency._bracket(take, None, None, shift, None)
+        assert (found is None) == (delay is None), share
+        if found is not None:
+            assert found.difference[0] / step == pytest.approx(delay, rel=0.2)

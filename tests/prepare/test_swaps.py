@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -296,3 +297,77 @@ def test_the_usual_gap_of_a_best_joint_is_looked_at_in_stretches_of_three_quarte
     residual, share = _best_joints(take, sum_pairs(take))
     assert residual.shape == (take.bodies, take.bodies)
     assert len(share) == pytest.approx(take.seconds / 0.75, abs=1.5)
+
+
+def verified(
+    monkeypatch: pytest.MonkeyPatch, left: list[float], gap: list[float], frames: int = 40, usual: float = 0.01
+) -> list[Swap]:
+    """What is told of two sensors in so many of 100 frames, by gaps [m] of their joints exchanged and as recorded."""
+    take = world().take.slice(0, 100)
+    swapped = np.arange(100) < frames
+    right = np.where(swapped[:, None], left, usual) * np.ones((100, 1))
+    wrong = np.where(swapped[:, None], gap, 1.0) * np.ones((100, 1))
+    monkeypatch.setattr(swaps, "_gap_sizes", lambda *_: (right, wrong))
+    monkeypatch.setattr(swaps, "measure_nearness", lambda _: 1.0)
+    return swaps._verify(take, (0, 1), swapped)
+
+
+def test_an_exchange_makes_every_joint_fit_that_came_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    for left, gap, told in [
+        ([0.01, 0.01], [0.03, 0.03], False),
+        ([0.01, 0.01], [0.06, 0.06], True),
+        ([0.01, 0.01], [0.014, 0.2], False),  # one of the joints hardly
+        ([0.01, 0.01], [0.03, 0.2], True),
+        ([0.12, 0.12], [2.0, 2.0], False),  # and still comes apart far more than elsewhere
+        ([0.05, 0.05], [2.0, 2.0], True),
+    ]:
+        assert bool(verified(monkeypatch, left, gap)) == told, (left, gap)
+
+
+def test_gaps_of_a_ten_thousandth_of_the_distance_are_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    for gap, told in ((2.5e-4, False), (8e-4, True)):  # m, of sensors a metre apart
+        assert bool(verified(monkeypatch, [0.0, 0.0], [gap, gap], usual=0.0)) == told
+
+
+def test_a_few_frames_are_no_stretch_and_of_parts_about_as_long_either_may_be_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for frames, told in ((3, []), (9, [True]), (30, [True]), (48, [False])):
+        assert [one.sure for one in verified(monkeypatch, [0.01] * 2, [0.2] * 2, frames)] == told, frames
+
+
+def test_a_known_edge_tells_which_part_is_right_where_it_fits_clearly_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    take = world().take.slice(0, 100)
+    most = np.arange(100) < 60
+    for times, known in ((1.25, False), (2.0, True)):
+        sizes = iter((0.01, times * 0.01))
+        fit_to = lambda *_, sizes=sizes: SimpleNamespace(residual=np.array([next(sizes)]))  # noqa: E731
+        monkeypatch.setattr(swaps, "fit_pairs", fit_to)
+        assert (swaps._orient(take, (0, 1), most, [(1, 2)]) == most).all() == known
+
+
+def test_what_was_seen_to_change_places_needs_less_to_be_looked_at_than_what_was_guessed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    take = world().take
+    residual, calm = np.ones((take.bodies, take.bodies)), np.zeros((20, take.bodies))
+    off = calm.copy()
+    off[3, :2] = 0.5
+    monkeypatch.setattr(swaps, "sum_stretches", lambda *_: None)
+    for share, crossings, fall, looked in [
+        (calm, {(0, 1): np.array([400])}, 0.012, False),
+        (calm, {(0, 1): np.array([400])}, 0.04, True),
+        (off, {}, 0.1, False),
+        (off, {}, 0.4, True),
+    ]:
+        trial = SimpleNamespace(search=lambda _, fall=fall: (np.array([True]), fall))
+        monkeypatch.setattr(swaps, "Exchange", lambda *_, trial=trial: trial)
+        assert bool(swaps._rank_exchanges(take, crossings, set(), (residual, share))) == looked, fall
+
+
+def test_labels_may_change_while_a_few_samples_are_missing() -> None:
+    take = world().take
+    for missing, cut in ((1, False), (4, True)):
+        gone = np.zeros(take.seen.shape, dtype=bool)
+        gone[401 : 401 + missing, 0] = True
+        assert (401 + missing in _cuts(take.mask(gone), (0, 1), np.empty(0, np.int64), True)[0]) == cut
