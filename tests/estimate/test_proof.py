@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from condyle.estimate.fitting import ROBUST, Estimate, fit_tree
-from condyle.estimate.proof import _block_squares, _mean, _no_gain, _not_apart, lies_at_border, mean_and_error, prove
+from condyle.estimate.proof import (
+    _block_squares,
+    _mean,
+    _no_gain,
+    _not_apart,
+    _worse_joint,
+    lies_at_border,
+    mean_and_error,
+    prove,
+)
 from condyle.faults.slips import Slip, SlipRepair
 from condyle.model.options import FitOptions
 from condyle.model.stage import Effect, Proof
@@ -300,3 +309,33 @@ def test_poses_are_left_out_where_they_are_apart_three_times_as_far_as_the_rest(
 def test_gaps_of_micrometres_between_sensors_a_metre_apart_are_rounding() -> None:
     assert left_out(0.0, 4.5e-6) == ""
     assert left_out(0.0, 2e-6) == "its joints are apart there only 2.0 times as far as elsewhere"
+
+
+def test_a_change_of_bodies_without_a_joint_is_told_nothing_by() -> None:
+    nothing = SimpleNamespace(take=two_bodies(np.zeros((10, 3))), pairs=np.empty((0, 2), np.int64))
+    for effect, against in (("leaves out", ""), ("moves", "none of its bodies has a joint to tell by")):
+        change = replace(LeftOut(("body1",), 1, 2), effect=effect)
+        assert prove(nothing, nothing, change) == Proof(0.0, 0.0, against)  # type: ignore[arg-type]
+
+
+def test_a_joint_is_worse_where_it_comes_apart_by_more_than_its_error_and_rounding() -> None:
+    estimate = SimpleNamespace(take=two_bodies(np.zeros((600, 3))))
+    pairs, even = np.array([[0, 1]]), np.ones((60, 1))
+    for was, now, worse in ((1e-4, 5e-4, True), (1e-4, 1e-4, False), (0.0, 5e-7, False), (0.0, 5e-6, True)):  # m
+        against = _worse_joint(estimate, pairs, even * was**2, even * now**2)  # type: ignore[arg-type]
+        assert bool(against) == worse, (was, now)
+    against = _worse_joint(estimate, pairs, even * 0.001**2, even * 0.002**2)  # type: ignore[arg-type]
+    assert against == "body1 and body2 would come apart by 2 mm instead of 1 mm"
+
+
+def test_of_bodies_that_are_left_out_the_one_that_loses_most_counts() -> None:
+    out = np.zeros((200, 2), dtype=bool)
+    out[2:, 0] = out[190:, 1] = True
+    take = two_bodies(np.outer(np.where(out[:, 0], 0.1, 1e-3), [1.0, 0, 0]))
+    solution = SimpleNamespace(p_child_joint=np.array([[-0.5, 0, 0]]), p_parent_joint=np.array([[0.5, 0, 0]]))
+    gap = np.full((200, 1, 3), 1e-3)
+    after = SimpleNamespace(take=take.mask(out), pairs=np.array([[0, 1]]), solution=solution, gap=gap)
+    gap[2:] = np.nan
+    change = LeftOut(take.names, 2, 200)
+    against = _not_apart(SimpleNamespace(take=take), after, change, np.array([0]))  # type: ignore[arg-type]
+    assert against == "99% of its poses would be left out"

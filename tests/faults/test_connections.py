@@ -275,26 +275,25 @@ class GivenGaps:
     """Windows in which pairs come apart as they are told to.
 
     own  [m] gap of the pair that is asked about, at a point so far from both sensors that moves by `moves` [m]
-    apart  {length of a window [s]: gap of others that no joint links}
+    apart, in_room  [m] gap of others that no joint links, and how far the point moves as the room sees it
     """
 
     first = np.zeros(1, dtype=np.int64)
 
-    def __init__(self, own: float, reach: float, moves: float, apart: float, joined: set[tuple[int, int]]) -> None:
-        self.own, self.reach, self.moves, self.apart, self.joined = own, reach, moves, apart, joined
+    def __init__(self, own: float, reach: float, moves: float, apart: float, in_room: float) -> None:
+        self.own, self.reach, self.moves, self.apart, self.in_room = own, reach, moves, apart, in_room
 
     def fit(self, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, ...]:
         pairs = [(int(a), int(b)) for a, b in zip(i, j, strict=True)]
-        gap = [
-            self.own if pair == (0, 1) else 1e-4 if {pair, pair[::-1]} & self.joined else self.apart for pair in pairs
-        ]
+        gap = [self.own if pair == (0, 1) else 1e-4 if {pair, pair[::-1]} & JOINED else self.apart for pair in pairs]
         point = np.tile([self.reach, 0.0, 0.0], (1, len(pairs), 1))
         return np.array([gap]), point, point
 
-    def spread(self, window: np.ndarray, *_: object) -> np.ndarray:
-        return np.full(len(window), self.moves)
+    def spread(self, window: np.ndarray, body: np.ndarray, point: np.ndarray, by: np.ndarray) -> np.ndarray:
+        return np.where(by == 4, self.in_room, self.moves) * np.ones(len(window))
 
 
+JOINED = {(0, 2), (2, 3), (3, 1)}  # of the ends and those between, in this order
 CHAIN = np.array([[0, 1], [1, 2], [2, 3]])  # 0.4 m from one to the next
 BESIDE = np.array([[0, 1], [1, 2]])  # and one that stands beside it
 
@@ -308,6 +307,7 @@ def scored(
     moves: float = 0.05,
     apart: float = 0.1,
     usual: float = 0.0,
+    in_room: float = 0.05,
     telling: tuple[float, float] = (0.0, np.inf),
 ) -> Stretch | None:
     """The score of the first and the last of four bodies over ten seconds; others come apart by `apart` in windows of
@@ -318,9 +318,7 @@ def scored(
 
     def cut(*given: object) -> GivenGaps:
         length = float(given[3])  # type: ignore[arg-type]
-        return GivenGaps(
-            own, reach, moves, apart if telling[0] < length < telling[1] else 0.0, {(0, 2), (2, 3), (3, 1)}
-        )
+        return GivenGaps(own, reach, moves, apart if telling[0] < length < telling[1] else 0.0, in_room)
 
     monkeypatch.setattr(connections, "cut_windows", cut)
     pairs = connections._Pairs(take, tree, usual, (), None)
@@ -340,6 +338,7 @@ def test_a_contact_is_near_both_holds_together_and_is_no_chance(monkeypatch: pyt
         (CHAIN, {"reach": 0.8}, False),  # a point in mid-air
         (CHAIN, {"moves": 0.012}, True),
         (CHAIN, {"moves": 0.006}, False),  # it rests in what lies between
+        (CHAIN, {"in_room": 0.006}, False),  # or in the room
         (CHAIN, {"apart": 0.03}, True),
         (CHAIN, {"apart": 0.012}, False),  # no less than those between them
     ]:
@@ -426,3 +425,12 @@ def test_a_crowd_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
             Take(names, np.arange(20) / 30, np.tile(np.eye(3), (20, count, 1, 1)), p), np.empty((0, 2), int)
         )
     assert searched == [50]
+
+
+def test_the_room_is_connected_to_nothing_and_what_is_joined_is_not_asked_for() -> None:
+    take = recorded(walker()).select(["head", "chest", "pelvis", "l_thigh"])
+    pairs = connections._Pairs(take, np.array([[0, 1]]), 0.0, {frozenset((1, 2))}, still=3)
+    asked = {(int(i), int(j)) for i, j in zip(pairs.i[pairs.open], pairs.j[pairs.open], strict=True)}
+    assert asked == {(0, 2)}
+    free = connections._Pairs(take, np.array([[0, 1]]), 0.0, (), None)
+    assert free.open.sum() == 5

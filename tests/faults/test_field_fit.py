@@ -174,3 +174,20 @@ def test_a_first_look_for_a_bend_reads_a_part_of_the_blocks_and_ends_where_there
             measure_bend(None, None, least=100.0)  # type: ignore[arg-type]
             assert len(read) == looks
             assert least < read[0] < most
+
+
+def test_the_likeliest_length_and_rotation_of_a_field_are_sought_from_the_middle_outwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    places = np.random.default_rng(2).uniform(-1, 1, (200, 3))
+    for length, ratio in ((0.6, 0.4), (2.4, 2.5), (1.2, 1.0), (0.85, 1.0), (1.7, 1.0)):
+
+        def solve(rows: object, basis: object, turn: float, start: object, length=length, ratio=ratio):
+            reach = basis.length / field_fit.extent(places)  # type: ignore[attr-defined]
+            gain = 1000 - 100 * abs(np.log(reach / length)) - abs(np.log(turn / ratio))
+            return SimpleNamespace(basis=basis, turn_ratio=turn, gain=gain, weights=(np.zeros((3, 3)),) * 2)
+
+        monkeypatch.setattr(field_fit, "_solve", solve)
+        found = field_fit._search([], places)
+        assert found.basis.length / field_fit.extent(places) == pytest.approx(length, rel=0.1)
+        assert found.turn_ratio == pytest.approx(ratio, rel=0.1)

@@ -104,3 +104,13 @@ def test_a_joint_tells_which_of_its_sensors_moved_where_its_places_part_beyond_c
         variance = 0.1**2 / (2 * place)  # of one place, so that 0.1 m are so many squared standard errors of it,
         alike = np.sqrt(1 - place / both)  # of which so much both have, so that they are so many of both
         assert moved_by(joint, np.sqrt(alike * variance), np.sqrt((1 - alike) * variance), 0.1, 0.0) == told
+
+
+def test_sensors_that_are_hardly_seen_together_tell_no_place(before: tuple[list[Joint], Mounts]) -> None:
+    take, _ = _record(2, before[1])
+    ends = take.names[:2]
+    for first, located in ((0, True), (take.frames - round(0.5 * take.rate), False), (take.frames, False)):
+        hidden = np.zeros((take.frames, take.bodies), dtype=bool)
+        hidden[:first, 0] = True  # the second is seen all the time
+        found = {frozenset((joint.child, joint.parent)) for joint in locate_places(take.mask(hidden), EDGES)}
+        assert (frozenset(ends) in found) == located, first

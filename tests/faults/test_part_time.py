@@ -12,7 +12,7 @@ import condyle
 from condyle import Finding
 from condyle.estimate.solve import solution_of
 from condyle.faults import part_time
-from condyle.faults.part_time import PartTime, _sensors_off, describe_part_time, find_part_time
+from condyle.faults.part_time import PartTime, _runs, _sensors_off, describe_part_time, find_part_time
 from condyle.maths import rotation
 from condyle.pairs.fits import fit_pairs, gaps, refine_pairs
 from condyle.pairs.sums import sum_pairs
@@ -203,3 +203,29 @@ def test_a_joint_that_fits_by_itself_is_elsewhere_and_not_apart(monkeypatch: pyt
         monkeypatch.setattr(part_time, "fit_pairs", lambda _, found=found: found)
         size = np.full(take.frames, 1.0)
         assert part_time._comes_apart(take, np.array([0, 1]), (60, 120), size, 0.01, 0.3) == apart
+
+
+def test_runs_end_where_their_segment_does() -> None:
+    flags = np.array([0, 1, 1, 1, 1, 1, 1, 0, 1], dtype=bool)
+    assert _runs(flags, np.zeros(9, dtype=np.int64)) == [(1, 7), (8, 9)]
+    assert _runs(flags, np.array([0, 0, 0, 1, 1, 2, 2, 2, 2])) == [(1, 3), (3, 5), (5, 7), (8, 9)]
+
+
+def test_skin_moves_as_its_joint_turns_and_never_farther_than_the_sensors_are_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    take = simulate(linkage(), "exercise", seconds=5, seed=1).take
+    monkeypatch.setattr(part_time, "sum_pairs", lambda _: None)
+    monkeypatch.setattr(part_time, "fit_pairs", lambda _: SimpleNamespace(residual=np.array([0.04])))
+    for far, outside, inside, apart in [
+        (0.2, 0.2, 0.3, False),  # m, of a distance of 0.3; turn [rad] in the rest and there
+        (0.5, 0.2, 0.3, True),  # farther than any skin
+        (0.2, 0.2, 0.15, True),  # four times as far by less of a turn
+        (0.2, 0.01, 0.3, True),  # a grip has none
+        (0.2, 0.06, 0.3, False),
+    ]:
+        turns = iter((outside, inside))
+        monkeypatch.setattr(part_time, "_measure_spread", lambda _, turns=turns: next(turns))
+        size = np.full(take.frames, far)
+        found = part_time._comes_apart(take, np.array([0, 1]), (60, 120), size, 0.01, 0.3)
+        assert found == apart, (far, outside, inside)

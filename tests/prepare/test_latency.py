@@ -471,3 +471,28 @@ def test_a_delay_that_is_seen_too_small_is_where_what_is_left_changes_sign(monke
         assert (found is None) == (delay is None), share
         if found is not None:
             assert found.difference[0] / step == pytest.approx(delay, rel=0.2)
+
+
+def test_what_skin_adds_by_chance_is_asked_where_any_joint_looks_late(rng: np.random.Generator) -> None:
+    n = 400
+    Z = np.zeros((2, n, 3, 7))
+    Z[..., 6] = rng.standard_normal((2, n, 3))
+    Z[..., 3:6] = -np.eye(3)
+    X = Z.reshape(2, 3 * n, 7)
+    gram = np.swapaxes(X, 1, 2) @ X
+    rest = 0.001 * rng.standard_normal((2, n, 3))
+    for delay, asked in ((0.0, False), (0.5, True)):
+        _, chance = _errors(Z, rest, np.ones((2, n)), gram, np.zeros(2), np.array([delay, 0.0]), 0.01)
+        assert chance.any() == asked
+
+
+def test_of_few_rows_a_variance_counts_what_the_unknowns_took(rng: np.random.Generator) -> None:
+    n, found = 5, []
+    for _ in range(400):
+        Z = rng.standard_normal((1, n, 3, 7))
+        X, y = Z.reshape(3 * n, 7), rng.standard_normal(3 * n)
+        u = np.linalg.lstsq(X, y, rcond=None)[0]
+        rest = (y - X @ u).reshape(1, n, 3)
+        error = _errors(Z, rest, np.ones((1, n)), (X.T @ X)[None], np.array([9.0]), np.zeros(1), 0.01)[0][0]
+        found.append(u[6] / error)
+    assert np.std(found) < 1.6  # an error of 15 numbers less 7, not plus
