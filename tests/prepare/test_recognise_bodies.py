@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from condyle.model.recording import Convention, Markers, Recording
 from condyle.prepare.read import bodies_in, understand
 from condyle.prepare.recognise_bodies import (
     SEGMENT_RIGID_MAX_SHARE,
+    _give_joint_markers,
     _look_at,
     _stem,
     describe_recognition,
@@ -233,3 +236,22 @@ def test_labels_of_more_than_80_characters_are_damaged_and_nothing_is_recognised
     for length in (80, 81):
         walk = recording({"pelvis": "LASI RASI SACR", "l_thigh": "LTHI1 LTHI2 " + "LTHI3".ljust(length, "x")})
         assert bool(recognise_bodies([walk]).bodies) == (length == 80)
+
+
+def test_a_marker_at_a_joint_goes_to_the_segment_that_needs_it_and_moves_with_it() -> None:
+    for thigh, shank, fits, shank_gets in [
+        (3, 2, True, True),
+        (3, 2, False, False),  # moves with the thigh
+        (2, 2, True, False),  # which has too few itself
+        (3, 0, True, False),  # there is no shank
+        (3, 1, True, False),  # and one more would not do
+        (3, 3, True, False),
+    ]:
+        own = {("l", "thigh"): ["T"] * thigh, ("l", "shank"): ["S"] * shank}
+        person = SimpleNamespace(places={("l", "knee"): ["LKNE"]}, notes=[])
+        _give_joint_markers(person, own, "l", "knee", ("thigh", "shank"), lambda _, fits=fits: fits)
+        assert ("LKNE" in own["l", "shank"]) == shank_gets == bool(person.notes), (thigh, shank, fits)
+        assert ("LKNE" in own["l", "thigh"]) != shank_gets
+    bare = dict[tuple[str, str], list[str]]()
+    _give_joint_markers(SimpleNamespace(places={}, notes=[]), bare, "l", "knee", ("thigh", "shank"), lambda _: True)
+    assert not bare
