@@ -129,3 +129,12 @@ def test_one_frame_is_a_shape(rng) -> None:
 def test_length_and_width_are_those_of_the_two_longest_axes() -> None:
     points = np.array([[3.0, 0, 0], [-3, 0, 0], [0, 0, 1], [0, 0, -1]])
     assert extent(points) == pytest.approx((np.sqrt(18), np.sqrt(2)))
+
+
+def test_the_turn_about_a_line_is_seen_where_points_are_off_it_by_more_than_their_noise() -> None:
+    def shape(width: float, noise: float = 0.0) -> Shape:
+        return Shape(np.array([[0.1, 0, 0], [-0.1, 0, 0], [0, width, 0], [0, -width, 0]]), noise)
+
+    every = np.ones(4, dtype=bool)
+    for width, noise, seen in ((0.001, 0.0, False), (0.004, 0.0, True), (0.02, 0.012, False), (0.02, 0.003, True)):
+        assert shape(width, noise).is_observed(every) == seen, (width, noise)
