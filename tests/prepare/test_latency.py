@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from condyle.maths import rotation
 from condyle.model.options import FitOptions
 from condyle.model.take import BodyMarker, Take, join
 from condyle.prepare import latency
@@ -496,3 +498,27 @@ def test_of_few_rows_a_variance_counts_what_the_unknowns_took(rng: np.random.Gen
         error = _errors(Z, rest, np.ones((1, n)), (X.T @ X)[None], np.array([9.0]), np.zeros(1), 0.01)[0][0]
         found.append(u[6] / error)
     assert np.std(found) < 1.6  # an error of 15 numbers less 7, not plus
+
+
+def test_delay_and_centre_are_the_least_squares_of_all_rows(rng: np.random.Generator) -> None:
+    n = 60
+    time = np.arange(n) / 30
+    turn = np.stack([np.sin(time[:, None] * rng.uniform(1, 4, 3) + rng.uniform(0, 6, 3)) for _ in range(2)], axis=1)
+    R, p = rotation.from_vector(turn), rng.standard_normal((n, 2, 3))
+    part = Take(("a", "b"), time, R, p)
+    c, l = rng.standard_normal((2, 1, 3))
+    fits = SimpleNamespace(pairs=np.array([[0, 1]]), p_child_joint=c, p_parent_joint=l)
+    velocity = rng.standard_normal((n, 2, 12))
+    shifted = np.array([0.2])
+    delay, error, _ = latency._differences(part, fits, velocity, np.zeros(1), shifted)  # type: ignore[arg-type]
+    V = velocity[..., :9].reshape(n, 2, 3, 3)
+    moving = 0.5 * (V[:, 0] @ c[0] + V[:, 1] @ l[0] + velocity[:, 0, 9:] + velocity[:, 1, 9:])
+    X = np.concatenate([R[:, 0], -R[:, 1], moving[..., None]], axis=2).reshape(3 * n, 7)
+    gap = (R[:, 0] @ c[0] + p[:, 0] - R[:, 1] @ l[0] - p[:, 1]).ravel()
+    assert delay == pytest.approx(shifted - np.linalg.lstsq(X, gap, rcond=None)[0][6])
+    assert 0 < error[0] < 10
+    spoilt = replace(part, p_world_body=np.where(np.arange(n)[:, None, None] == 7, p + [1e3, 0, 0], p))
+    worse = latency._differences(spoilt, fits, velocity, np.zeros(1), shifted)[0]  # type: ignore[arg-type]
+    near = replace(part, p_world_body=np.where(np.arange(n)[:, None, None] == 7, np.nan, p))
+    without = latency._differences(near, fits, velocity, np.zeros(1), shifted)[0]  # type: ignore[arg-type]
+    assert worse == pytest.approx(without, rel=0.2)  # an outlier does not count

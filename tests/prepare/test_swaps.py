@@ -371,3 +371,24 @@ def test_labels_may_change_while_a_few_samples_are_missing() -> None:
         gone = np.zeros(take.seen.shape, dtype=bool)
         gone[401 : 401 + missing, 0] = True
         assert (401 + missing in _cuts(take.mask(gone), (0, 1), np.empty(0, np.int64), True)[0]) == cut
+
+
+def test_the_best_run_is_the_one_with_the_largest_sum(rng: np.random.Generator) -> None:
+    for length in (1, 2, 7, 12):
+        for _ in range(20):
+            values = rng.standard_normal(length)
+            sums = {(a, b): values[a:b].sum() for a in range(length) for b in range(a + 1, length + 1)}
+            first, stop = swaps._best_run(values)
+            assert values[first:stop].sum() == pytest.approx(max(0.0, *sums.values()))
+    assert swaps._runs(np.array([0, 1, 1, 0, 1], dtype=bool)) == [(1, 3), (4, 5)]
+    assert swaps._runs(np.zeros(3, dtype=bool)) == []
+
+
+def test_a_frame_is_better_exchanged_by_gaps_of_up_to_a_few_times_the_usual(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual, far = np.full((10, 1), 0.01), np.full((10, 1), 1.0)
+    monkeypatch.setattr(swaps, "_gap_sizes", lambda *_: (usual, far))
+    marked = np.arange(10) < 4
+    better = swaps._gain(None, (0, 1), marked)  # type: ignore[arg-type]
+    np.testing.assert_allclose(better, np.where(marked, 1 - 1 / 9, 1 / 9 - 1))
+    monkeypatch.setattr(swaps, "_gap_sizes", lambda *_: (usual, 2 * usual))
+    np.testing.assert_allclose(swaps._gain(None, (0, 1), marked)[0], 4 / 9 - 1 / 9)  # type: ignore[arg-type]
