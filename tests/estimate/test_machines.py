@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import condyle
+from condyle.estimate import machines as module
 from condyle.estimate.kinds import INDEPENDENT_SAMPLES_HZ, measure_motion, measure_world_motion
 from condyle.estimate.machines import (
     Universal,
@@ -24,6 +25,7 @@ from condyle.pairs.noise import Noise
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import MACHINES, Disturbances, MachineJoint, chain, human, machine, simulate
 from tests.make import machines
+from tests.make.looked_at import is_about, record_counts
 
 SCREW_LINK_MAX_M = 0.0006  # m of half an interval at 1 mm and 0.2 deg
 TREES = ("panda", "ur5", "skewed", "planar", "universal", "screw", "lead-screw")
@@ -324,3 +326,14 @@ def test_what_slides_keeps_its_direction_and_its_line_while_it_is_carried_round(
         ({"across": 0.008, "noise": 0.001}, False),
     ]:
         assert slides(**case) == told, case
+
+
+def test_kinds_of_a_long_take_are_told_by_some_thousand_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = record_counts(monkeypatch, module)
+    rng = np.random.default_rng(4)
+    R = rotation.from_vector(rng.standard_normal((9000, 2, 3)))
+    take = condyle.Take(("a", "b"), np.arange(9000) / 60, R, rng.standard_normal((9000, 2, 3)))
+    fit_universal(take, np.array([[0, 1]]))
+    measure_slide(take, 0, 1)
+    assert len(counts) == 2
+    assert all(is_about(count, 2000) for count in counts)

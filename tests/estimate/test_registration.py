@@ -13,6 +13,7 @@ from condyle.estimate import registration
 from condyle.estimate.registration import Registration, find_registration, shift_clock
 from condyle.maths import rotation
 from condyle.simulate import Disturbances, human, simulate
+from tests.make.looked_at import is_about, record_counts
 
 LEGS = ("l_thigh", "l_shank", "l_foot", "r_thigh", "r_shank", "r_foot")
 Q = rotation.from_vector([0.4, -1.1, 1.6])
@@ -181,3 +182,13 @@ def test_clocks_that_differ_by_less_than_a_millisecond_are_one(monkeypatch: pyte
         found = find_registration(take, first, second)
         assert found is not None
         assert (found.delay_95 is not None) == two_clocks
+
+
+def test_candidates_are_compared_by_few_frames_and_the_best_is_fitted_to_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = record_counts(monkeypatch, registration)
+    take, first, second = two_worlds()
+    for quick, usual in ((True, 120), (False, 240)):
+        counts.clear()
+        assert find_registration(take, first[:1], second[:1], quick=quick) is not None
+        assert is_about(counts[0], usual)
+        assert all(is_about(count, 1500) for count in counts[1:])

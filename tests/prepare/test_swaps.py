@@ -26,6 +26,7 @@ from condyle.prepare.swaps import (
 )
 from condyle.prepare.tracks import find_crossings, find_moves
 from condyle.simulate import Disturbances, World, human, linkage, simulate
+from tests.make.looked_at import is_about, record_thinned
 
 FRAMES = 5  # within which an end that is covered by missing samples is found
 COVERED = 9  # frames: one that a burst of wrong samples covers
@@ -392,3 +393,10 @@ def test_a_frame_is_better_exchanged_by_gaps_of_up_to_a_few_times_the_usual(monk
     np.testing.assert_allclose(better, np.where(marked, 1 - 1 / 9, 1 / 9 - 1))
     monkeypatch.setattr(swaps, "_gap_sizes", lambda *_: (usual, 2 * usual))
     np.testing.assert_allclose(swaps._gain(None, (0, 1), marked)[0], 4 / 9 - 1 / 9)  # type: ignore[arg-type]
+
+
+def test_joints_of_a_long_take_are_summed_over_some_thousand_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    thinned = record_thinned(monkeypatch)
+    take = world().take
+    swaps._joints_of(take, (0, 1), np.zeros(take.frames, dtype=bool))
+    assert is_about(thinned[0], 2000)

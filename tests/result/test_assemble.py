@@ -19,6 +19,7 @@ from condyle.result import assemble
 from condyle.result.assemble import _carry_centres, assemble_figure, assemble_limbs, assemble_placements, show_poses
 from condyle.simulate import Disturbances, human, linkage, simulate
 from tests.make import jointed, machines
+from tests.make.looked_at import is_about, record_counts
 
 NOISE = Disturbances(position_noise=0.002, orientation_noise=np.radians(0.3))
 OPTIONS = FitOptions(method="default", root="chest", scale=1.25)
@@ -253,3 +254,12 @@ def test_a_joint_below_a_segment_of_two_markers_is_off_by_centimetres() -> None:
     sd = np.sqrt(np.diagonal(added)[6:])
     np.testing.assert_allclose(sd, sd[0])
     assert 0.015 < sd[0] < 0.06  # m
+
+
+def test_how_a_completed_segment_is_turned_is_told_by_frames_spread_over_the_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts = record_counts(monkeypatch, assemble)
+    carried_by(True)
+    assert counts
+    assert all(is_about(count, 500) for count in counts)
