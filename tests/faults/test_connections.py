@@ -434,3 +434,20 @@ def test_the_room_is_connected_to_nothing_and_what_is_joined_is_not_asked_for() 
     assert asked == {(0, 2)}
     free = connections._Pairs(take, np.array([[0, 1]]), 0.0, (), None)
     assert free.open.sum() == 5
+
+
+def test_seeds_and_rounds_of_a_search_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds = [replace(HELD, first=3 * k, stop=3 * k + 2, score=float(-k)) for k in range(150)]
+    grown = list[Stretch]()
+    monkeypatch.setattr(connections, "sum_windows", lambda *_: [None])
+    monkeypatch.setattr(connections._Pairs, "seeds", lambda *_: seeds)
+    with monkeypatch.context() as patched:
+        patched.setattr(connections, "_grow", lambda take, good, pairs, seed: grown.append(seed))
+        assert not find_connections(apart(), np.empty((0, 2), int))
+    assert 20 <= len(grown) <= 80
+    assert grown == seeds[: len(grown)]  # the clearest first
+    rounds = list[int]()
+    monkeypatch.setattr(connections, "ends_of", lambda *_: (100, 300 + len(rounds)))  # never the same twice
+    score = lambda take, good, now, first, stop, moving: rounds.append(stop) or replace(now, first=first, stop=stop)  # noqa: E731
+    connections._grow(apart(), None, SimpleNamespace(score=score), HELD)  # type: ignore[arg-type]
+    assert 4 <= len(rounds) <= 16

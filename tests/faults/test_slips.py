@@ -21,6 +21,7 @@ from condyle.faults.slips import (
     group_creeping,
     move_back,
 )
+from condyle.faults.steps import GapStep
 from condyle.model.options import FitOptions
 from condyle.simulate import Disturbances, SensorSlip, World, human, linkage, simulate
 
@@ -307,3 +308,21 @@ def test_what_stands_for_a_second_before_the_end_may_be_a_pause(monkeypatch: pyt
     monkeypatch.setattr(module, "find_abrupt_step", lambda *_: None)
     assert module.find_slips(take, solution) == []
     assert 1.0 < edges[0] * module._GapRows.of(take, solution).blocks.step < 3.0  # s
+
+
+def test_slips_of_a_take_and_rounds_of_refining_them_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    take = world(SensorSlip("chest", 14.0, (0.02, 0.0, 0.0))).take
+    estimate = fit_tree(take, [], FitOptions(), ROBUST)
+    body = take.index("chest")
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "find_step", lambda *_: GapStep(body, 60, 400.0))
+        patched.setattr(module, "measure_step", lambda *_: np.array([0.02, 0.0, 0.0]))
+        assert 4 <= len(module.find_slips(take, estimate.solution)) <= 16
+    rounds = list[int]()
+    slip = replace(slip_at(14.0, 0.02, 0, 0), body="chest")
+    monkeypatch.setattr(module, "search_once", lambda *_: [slip])
+    monkeypatch.setattr(module, "refine_slips", lambda *_: rounds.append(1) or [slip])
+    monkeypatch.setattr(module, "_above_share", lambda take, solution, slips: slips)
+    monkeypatch.setattr(module, "_are_known", lambda *_: False)
+    module.repair_slips(SimpleNamespace(take=take, solution=None, refit=lambda take: estimate), FitOptions())  # type: ignore[arg-type]
+    assert 2 <= len(rounds) <= 6

@@ -400,3 +400,22 @@ def test_joints_of_a_long_take_are_summed_over_some_thousand_frames(monkeypatch:
     take = world().take
     swaps._joints_of(take, (0, 1), np.zeros(take.frames, dtype=bool))
     assert is_about(thinned[0], 2000)
+
+
+def test_pairs_that_are_exchanged_are_bounded_and_each_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    take = swapped(world().take, "head", "l_forearm", 400, 500)
+    done = list[tuple[int, int]]()
+    names = take.names
+
+    def rank(take: Take, crossings: object, known: set[tuple[int, int]], joints: object) -> list[SimpleNamespace]:
+        done.append(tuple(sorted(known)))  # type: ignore[arg-type]
+        return [SimpleNamespace(pair=(len(done), 99), swapped=np.zeros(1, bool), cuts=np.array([0, take.frames]))]
+
+    monkeypatch.setattr(swaps, "_rank_exchanges", rank)
+    monkeypatch.setattr(swaps, "_orient", lambda take, pair, marks, known: marks)
+    monkeypatch.setattr(swaps, "_refine", lambda take, best, marks: marks)
+    found = Swap((names[0], names[1]), 10, 20, 0.0, 0.0, 0.0, 0.0)
+    monkeypatch.setattr(swaps, "_verify", lambda *_: [found])
+    find_swaps(take)
+    assert 8 <= len(done) <= 32
+    assert [len(known) for known in done] == list(range(len(done)))
