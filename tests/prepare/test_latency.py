@@ -25,6 +25,7 @@ from condyle.prepare.latency import (
 )
 from condyle.prepare.samples import Neighbours
 from condyle.simulate import Disturbances, World, human, linkage, prop, simulate, together
+from tests.make.looked_at import is_about
 
 NOISE = Disturbances(position_noise=0.002, orientation_noise=np.radians(0.15))
 EXACT = Disturbances()
@@ -522,3 +523,45 @@ def test_delay_and_centre_are_the_least_squares_of_all_rows(rng: np.random.Gener
     near = replace(part, p_world_body=np.where(np.arange(n)[:, None, None] == 7, np.nan, p))
     without = latency._differences(near, fits, velocity, np.zeros(1), shifted)[0]  # type: ignore[arg-type]
     assert worse == pytest.approx(without, rel=0.2)  # an outlier does not count
+
+
+def rounds_of(monkeypatch: pytest.MonkeyPatch, moves: list[float]) -> list[int]:
+    """Rows that each round looks at, where the delay of the first body changes by so much [s] from round to round."""
+    take = simulate(human(), "exercise", seconds=60.0, rate=60.0, seed=1).take
+    told, looked = _told([0.01] + [0.0] * (take.bodies - 2), 1e-4), list[int]()
+    delays = iter(np.cumsum([*moves, *[0.01] * 100]))
+    first = np.arange(take.bodies) == 0
+
+    def settle(*_: object) -> Latency:
+        return Latency(np.where(first, next(delays), 0.0), np.zeros(take.bodies), first)
+
+    monkeypatch.setattr(latency, "_look_at_rows", lambda _: told)
+    monkeypatch.setattr(latency, "_spikes", lambda take: np.zeros(take.seen.shape, dtype=bool))
+    monkeypatch.setattr(latency, "estimate_noise", lambda _: None)
+    monkeypatch.setattr(latency, "_round", lambda take, near, rows, shift, noise: looked.append(len(rows)) or told)
+    monkeypatch.setattr(latency, "_settle", settle)
+    monkeypatch.setattr(latency, "_bracket", lambda *_: None)
+    assert find_latency(take) is not None
+    return looked
+
+
+def test_poses_are_shifted_until_nothing_moves_by_few_frames_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    wild = rounds_of(monkeypatch, [])
+    assert 5 <= len(wild) <= 20
+    assert is_about(wild[0], 1000)
+    slow = rounds_of(monkeypatch, [0.02, 0.002, 5e-4, 5e-5])
+    assert slow[:3] == [wild[0]] * 3  # a delay that still changes by milliseconds is not worth all of them
+    assert is_about(slow[3], 2500)
+    assert slow[3] > 1.5 * slow[0]
+    assert len(slow) == 4
+
+
+def test_a_first_look_is_at_rows_that_are_means_of_several_frames_where_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = list[int]()
+    monkeypatch.setattr(latency, "_look_at", lambda rows, near, most, *_: asked.append(most))
+    for rate in (30.0, 120.0):
+        assert latency._look_at_rows(simulate(linkage(), seconds=20.0, rate=rate, seed=1).take) is None
+    assert is_about(asked[0], 1000)
+    assert asked[1] == asked[0] // 2
