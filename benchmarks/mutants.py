@@ -304,7 +304,6 @@ class Meetings:
         kept = self.home / "met.pickle"
         self.met = pickle.loads(kept.read_bytes()) if kept.exists() else {}
         waiting = [(k, one) for k, one in enumerate(self.drawn) if not self.met.get(one, (False,))[0]]
-        waiting.sort(key=lambda one: one[1].kind != "threshold")  # the last comes first
         running = dict[int, Mutant]()
         with suppress(KeyboardInterrupt):
             while waiting or running:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle.api.calls import _name_folders
 from condyle.cli import main
 from condyle.model.options import FitOptions
 from condyle.model.take import OwnSkeleton
@@ -161,11 +160,6 @@ def test_several_mountings_are_fits_with_one_set_of_lengths(tmp_path: Path) -> N
             condyle.fit_remounted(wrong)
     with pytest.raises(condyle.UsageError, match="intervals"):
         condyle.fit_remounted(files, options=FitOptions(intervals=False))
-
-
-def test_folders_of_files_with_one_name_are_numbered() -> None:
-    assert _name_folders(["a", "b", "a"]) == ["a-1", "b", "a-2"]
-    assert _name_folders(["a", "A", "a-1"]) == ["a-1", "A-2", "a-1-2"]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 
 import condyle
 from condyle import CondyleError, UsageError
+from condyle.estimate import checks
 from condyle.estimate.checks import (
     check_asked,
     check_forest,
@@ -20,6 +21,7 @@ from condyle.estimate.checks import (
 from condyle.maths import rotation
 from condyle.model.options import FitOptions
 from condyle.model.take import Take
+from tests.make.looked_at import is_about, record_counts
 
 NAMES = ("hip", "knee", "foot")
 
@@ -155,3 +157,10 @@ def test_frames_of_which_no_two_follow_each_other_are_not_called_in_order(take: 
     (finding,) = describe_left_out(apart, {"latency": 128})
     assert (finding.code, finding.severity) == ("checks-left-out", "warning")
     assert finding.text.endswith("nothing that needs it is looked for: slips, delays")
+
+
+def test_twins_are_looked_for_in_a_few_frames_of_a_long_take(monkeypatch: pytest.MonkeyPatch, take: Take) -> None:
+    counts = record_counts(monkeypatch, checks)
+    checks.check_twins(take)
+    assert len(counts) == 1
+    assert is_about(counts[0], 20)

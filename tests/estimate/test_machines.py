@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import condyle
-from condyle.estimate.kinds import measure_motion, measure_world_motion
-from condyle.estimate.machines import find_sliders, fit_universal, measure_slide, take_out_threads
+from condyle.estimate import machines as module
+from condyle.estimate.kinds import INDEPENDENT_SAMPLES_HZ, measure_motion, measure_world_motion
+from condyle.estimate.machines import (
+    Universal,
+    find_sliders,
+    find_thread,
+    fit_universal,
+    is_universal,
+    measure_slide,
+    take_out_threads,
+)
 from condyle.maths import rotation
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.noise import Noise
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import MACHINES, Disturbances, MachineJoint, chain, human, machine, simulate
 from tests.make import machines
+from tests.make.looked_at import is_about, record_counts
 
 SCREW_LINK_MAX_M = 0.0006  # m of half an interval at 1 mm and 0.2 deg
 TREES = ("panda", "ur5", "skewed", "planar", "universal", "screw", "lead-screw")
@@ -209,3 +221,119 @@ def test_skin_along_the_axis_of_a_hinge_is_no_thread() -> None:
         world = simulate(figure, "exercise", seed=seed, disturbances=d)
         skeleton = condyle.fit(world.take, tree=dict(world.truth.edges)).skeleton
         assert not [joint.child for joint in skeleton.joints if joint.kind == "screw"]
+
+
+def test_two_axes_are_told_where_they_explain_a_turn_that_noise_does_not() -> None:
+    def found(off: float = 0.0, cosine: float = 0.2, second: float = 10.0, loud: float = 0.0) -> bool:
+        """off, second, loud [deg]"""
+        turn = (np.radians([value]) for value in (off, second, loud))
+        none = np.zeros((1, 3))
+        off_rad, second_rad, loud_rad = turn
+        made = Universal(none, none, off_rad, np.array([cosine]), np.zeros((1, 6, 6)))
+        return bool(is_universal(made, second_rad, loud_rad)[0])
+
+    for case, told in [
+        ({"off": 0.2}, True),
+        ({"off": 0.5}, False),  # hinges of people leave as much
+        ({"cosine": 0.5}, True),
+        ({"cosine": 0.9}, False),  # one axis twice
+        ({"second": 5.0}, True),
+        ({"second": 2.0}, False),
+        ({"second": 8.0, "loud": 1.0}, True),
+        ({"second": 8.0, "loud": 3.0}, False),
+    ]:
+        assert found(**case) == told, case
+
+
+def thread_of(
+    travel: float, rest: float, explained: float, *, turn: float = 90.0, seconds: float = 100.0, hidden: str = ""
+) -> bool:
+    """Whether a hinge that turns by `turn` [deg] to and fro is a screw.
+
+    travel, rest  [mm rms] along its axis, with the angle and besides;  explained: [mm] by noise
+    hidden        "seen,not seen": frames in turn
+    """
+    rng, n = np.random.default_rng(9), 3000
+    angle = np.radians(turn) / 2 * np.sin(np.linspace(0, 40, n))
+    noise = rng.standard_normal(n)
+    noise -= noise.mean() + angle * (angle @ noise) / (angle @ angle)
+    gap = np.zeros((n, 3))
+    gap[:, 2] = 1e-3 * (travel * angle / np.sqrt(np.mean(angle**2)) + rest * noise / np.sqrt(np.mean(noise**2)))
+    R = np.stack([rotation.from_vector(angle[:, None] * [0, 0, 1.0]), np.tile(np.eye(3), (n, 1, 1))], axis=1)
+    take = condyle.Take(("child", "parent"), np.linspace(0, seconds, n), R, np.zeros((n, 2, 3)))
+    if hidden:
+        seen, lost = map(int, hidden.split(","))
+        gap[np.arange(n) % (seen + lost) >= seen] = np.nan
+    z = np.array([0, 0, 1.0])
+    return find_thread(take, (0, 1), (z, z), gap, 1e-3 * explained) is not None
+
+
+def test_a_screw_turns_far_and_leaves_little_beside_its_thread() -> None:
+    for case, screw in [
+        ((10, 1, 1, {"turn": 12.0}), False),
+        ((10, 1, 1, {"turn": 35.0}), True),
+        ((30, 2.5, 1, {}), True),
+        ((30, 6, 1, {}), False),  # more than noise
+        ((14.1, 3.9, 1, {}), True),
+        ((7.7, 3.9, 1, {}), False),  # of the gap beyond noise too much is no thread
+        ((3.5, 1.5, 1, {}), True),
+        ((2.2, 1.5, 1, {}), False),
+    ]:
+        *sizes, how = case
+        assert thread_of(*sizes, **how) == screw, case  # type: ignore[misc]
+
+
+def test_a_thread_is_surer_than_chance_and_white_noise_counts_frame_by_frame() -> None:
+    samples = INDEPENDENT_SAMPLES_HZ * 100.0
+    for errors, told in ((5.5, False), (12.0, True)):  # standard errors of its slope
+        assert thread_of(errors / np.sqrt(samples), 1.0, 1.0) == told
+    for travel, rest, told in ((0.38, 1.0, False), (0.75, 1.0, True), (1.0, 1.015, True), (1.14, 1.14, False)):
+        assert thread_of(travel, rest, 1.0, seconds=10.0 / INDEPENDENT_SAMPLES_HZ) == told, (travel, rest)
+
+
+def test_a_screw_turns_on_by_less_than_half_a_turn_only_where_few_frames_are_missing() -> None:
+    for hidden, told in (("20,6", True), ("20,15", False), ("60,40", True), ("18,40", False)):
+        assert thread_of(10.0, 1.0, 1.0, hidden=hidden) == told
+
+
+def slides(
+    across: float = 0.0, turned: float = 0.0, carried: float = 10.0, noise: float = 1e-4, loud: float = 0.01
+) -> bool:
+    """Whether a body that goes to and fro by 50 mm rms is on a rail.
+
+    across [m] rms beside it;  turned, carried [deg] rms, against the other and in the room;  noise [m], loud [rad]
+    """
+    n = 400
+    p = np.zeros((n, 2, 3))
+    p[:, 0, 0] = 0.05 * np.sqrt(2) * np.sin(np.linspace(0, 20 * np.pi, n))
+    p[:, 0, 1] = across * np.sqrt(2) * np.sin(np.linspace(0, 34 * np.pi, n))
+    take = condyle.Take(("a", "b"), np.arange(n) / 30, np.tile(np.eye(3), (n, 2, 1, 1)), p)
+    fits = SimpleNamespace(pairs=np.array([[0, 1]]), residual=np.array([0.05]))
+    spread = np.array([[np.radians(turned) ** 2, 0.0, 0.0]])
+    both = Noise(np.full(2, noise), np.full(2, loud))
+    return bool(find_sliders(take, fits, spread, both, np.radians([carried, carried])))  # type: ignore[arg-type]
+
+
+def test_what_slides_keeps_its_direction_and_its_line_while_it_is_carried_round() -> None:
+    for case, told in [
+        ({"turned": 0.3}, True),
+        ({"turned": 0.8}, False),
+        ({"carried": 5.0}, True),
+        ({"carried": 2.0}, False),
+        ({"across": 0.006, "noise": 0.01}, True),
+        ({"across": 0.02, "noise": 0.01}, False),  # however loud the sensors are
+        ({"across": 0.004, "noise": 0.001}, True),
+        ({"across": 0.008, "noise": 0.001}, False),
+    ]:
+        assert slides(**case) == told, case
+
+
+def test_kinds_of_a_long_take_are_told_by_some_thousand_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = record_counts(monkeypatch, module)
+    rng = np.random.default_rng(4)
+    R = rotation.from_vector(rng.standard_normal((9000, 2, 3)))
+    take = condyle.Take(("a", "b"), np.arange(9000) / 60, R, rng.standard_normal((9000, 2, 3)))
+    fit_universal(take, np.array([[0, 1]]))
+    measure_slide(take, 0, 1)
+    assert len(counts) == 2
+    assert all(is_about(count, 2000) for count in counts)

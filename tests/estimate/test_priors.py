@@ -83,3 +83,29 @@ def test_spreads_count_by_how_likely_they_make_the_lengths() -> None:
     assert learned.spread == pytest.approx(float(np.exp(weight @ np.log(spreads) / weight.sum())), rel=1e-4)
     exact = float(np.sqrt(posterior @ np.square(x - posterior @ x)))
     assert learned.lengths.sd[0] == pytest.approx(exact, rel=1e-4)  # more than before: it is not widened again
+
+
+def test_nobody_is_taken_to_be_alike_within_a_millimetre_nor_to_keep_to_no_law_at_all() -> None:
+    twins, shares = [(0, 2), (1, 3)], find_shares(KEYS, BODIES, EDGES)
+    sure = np.full((4, 4), 0.0) + 1e-8 * np.eye(4)  # lengths known to a tenth of a millimetre
+    alike, apart = (Lengths(KEYS, np.array(value), sure) for value in ((0.42, 0.42, 0.42, 0.42), (0.3, 0.5, 0.5, 0.3)))
+    assert 1e-3 < make_sides_alike(alike, twins).spread < 4e-3  # m
+    assert 0.025 < make_sides_alike(apart, twins).spread < 0.1
+    assert 0.02 < make_proportioned(alike, shares).spread < 0.08  # of the length
+    odd = Lengths(KEYS, np.array([0.1, 0.9, 0.1, 0.9]), sure)
+    assert 0.15 < make_proportioned(odd, shares).spread < 0.6
+
+
+def test_children_and_giants_are_not_drawn_to_the_usual_stature() -> None:
+    shares = find_shares(KEYS, BODIES, EDGES)
+    for stature in (1.0, 2.2):  # m
+        value = stature * np.array([0.245, 0.246] * 2)
+        drawn = make_proportioned(Lengths(KEYS, value, 0.05**2 * np.eye(4)), shares).lengths.value
+        np.testing.assert_allclose(drawn, value, atol=0.003)  # m
+
+
+def test_limbs_are_in_proportion_to_each_other() -> None:
+    share = STATURE_SHARES
+    assert 0.9 < share["shank"] / share["thigh"] < 1.1
+    assert 0.65 < share["upper_arm"] / share["thigh"] < 0.9
+    assert 0.65 < share["forearm"] / share["upper_arm"] < 0.9

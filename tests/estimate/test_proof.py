@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from condyle.estimate.fitting import ROBUST, Estimate, fit_tree
-from condyle.estimate.proof import _block_squares, _mean, lies_at_border, mean_and_error, prove
+from condyle.estimate.proof import (
+    _block_squares,
+    _mean,
+    _no_gain,
+    _not_apart,
+    _worse_joint,
+    lies_at_border,
+    mean_and_error,
+    prove,
+)
 from condyle.faults.slips import Slip, SlipRepair
 from condyle.model.options import FitOptions
 from condyle.model.stage import Effect, Proof
@@ -236,3 +246,96 @@ def test_frames_in_which_a_sensor_is_not_seen_are_none_that_a_repair_moved() -> 
     repair = slip_of(seen, round(0.94 * take.frames))
     spoilt = slipped(seen, repair)
     assert prove(estimate_of(spoilt), estimate_of(repair.apply(spoilt)), repair).kept
+
+
+@pytest.mark.parametrize(("seconds", "near"), [(0.4, True), (-0.4, True), (0.8, False), (-0.8, False)])
+def test_a_repair_is_at_a_border_within_half_a_second_of_it(seconds: float, near: bool) -> None:
+    take = take_of()
+    cut = replace(take, segment=(np.arange(take.frames) >= 600).astype(np.int64))
+    assert lies_at_border(cut, 600 + round(60 * seconds)) == near
+
+
+def two_bodies(p: np.ndarray) -> Take:
+    """Two sensors a metre apart whose joint half-way between them comes apart by p (n, 3) [m]."""
+    place = np.zeros((len(p), 2, 3))
+    place[:, 0, 0], place[:, 1, 0] = 0.5, -0.5
+    place[:, 0] += p
+    return Take.from_poses(place, R_world_body=np.tile(np.eye(3), (len(p), 2, 1, 1)), rate=10.0)
+
+
+def no_gain(old: np.ndarray, new: np.ndarray, moved: np.ndarray) -> str:
+    """`_no_gain` of gaps whose squares are old and new (n,), by a repair that moved some poses."""
+    before, pairs = two_bodies(np.zeros((len(old), 3))), np.array([[0, 1]])
+    after = two_bodies(np.outer(moved, [1e-3, 0, 0]))
+    gaps = (np.sqrt(square)[:, None, None] * np.array([1.0, 0, 0]) for square in (old, new))
+    estimates = (SimpleNamespace(take=take) for take in (before, after))
+    return _no_gain(*estimates, pairs, *gaps)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("errors", "proved"), [(1.3, False), (3.2, True)])
+def test_a_gain_is_none_unless_it_is_beyond_chance(errors: float, proved: bool) -> None:
+    noise = np.repeat(0.03 * np.random.default_rng(3).standard_normal(60), 10)  # one a second
+    error = mean_and_error(noise[::10])[1]
+    old, new = np.ones(600), 1 + noise - noise.mean() - errors * error
+    assert (no_gain(old, new, np.ones(600)) == "") == proved
+
+
+def test_a_gain_counts_where_poses_were_moved_or_in_the_rest_where_that_is_shorter() -> None:
+    noise = np.repeat(0.03 * np.random.default_rng(3).standard_normal(60), 10)
+    first = np.arange(600) < 120
+    better = np.where(first, 0.5, 1.0)
+    for moved in (first, ~first):
+        assert no_gain(np.ones(600), better + 0.1 * noise * first, moved) == ""
+        assert no_gain(np.ones(600), 0.7 + 0.5 * first + noise, moved)  # less on the whole, and more there
+
+
+def left_out(rest: float, there: float) -> str:
+    """`_not_apart` of a fifth of the poses, by gaps [m] of them and of the rest."""
+    out = np.arange(200) >= 160
+    take = two_bodies(np.outer(np.where(out, there, rest), [1.0, 0, 0]))
+    kept = take.mask(np.stack([out, np.zeros(200, dtype=bool)], axis=1))
+    gap = np.where(out[:, None, None], np.nan, 1e-3 * np.ones((200, 1, 3)))
+    solution = SimpleNamespace(p_child_joint=np.array([[-0.5, 0, 0]]), p_parent_joint=np.array([[0.5, 0, 0]]))
+    after = SimpleNamespace(take=kept, pairs=np.array([[0, 1]]), solution=solution, gap=gap)
+    change = LeftOut((take.names[0],), 160, 200)
+    return _not_apart(SimpleNamespace(take=take), after, change, np.array([0]))  # type: ignore[arg-type]
+
+
+def test_poses_are_left_out_where_they_are_apart_three_times_as_far_as_the_rest() -> None:
+    assert left_out(2e-3, 8e-3) == ""
+    assert left_out(2e-3, 4e-3) == "its joints are apart there only 2.0 times as far as elsewhere"
+
+
+def test_gaps_of_micrometres_between_sensors_a_metre_apart_are_rounding() -> None:
+    assert left_out(0.0, 4.5e-6) == ""
+    assert left_out(0.0, 2e-6) == "its joints are apart there only 2.0 times as far as elsewhere"
+
+
+def test_a_change_of_bodies_without_a_joint_is_told_nothing_by() -> None:
+    nothing = SimpleNamespace(take=two_bodies(np.zeros((10, 3))), pairs=np.empty((0, 2), np.int64))
+    for effect, against in (("leaves out", ""), ("moves", "none of its bodies has a joint to tell by")):
+        change = replace(LeftOut(("body1",), 1, 2), effect=effect)
+        assert prove(nothing, nothing, change) == Proof(0.0, 0.0, against)  # type: ignore[arg-type]
+
+
+def test_a_joint_is_worse_where_it_comes_apart_by_more_than_its_error_and_rounding() -> None:
+    estimate = SimpleNamespace(take=two_bodies(np.zeros((600, 3))))
+    pairs, even = np.array([[0, 1]]), np.ones((60, 1))
+    for was, now, worse in ((1e-4, 5e-4, True), (1e-4, 1e-4, False), (0.0, 5e-7, False), (0.0, 5e-6, True)):  # m
+        against = _worse_joint(estimate, pairs, even * was**2, even * now**2)  # type: ignore[arg-type]
+        assert bool(against) == worse, (was, now)
+    against = _worse_joint(estimate, pairs, even * 0.001**2, even * 0.002**2)  # type: ignore[arg-type]
+    assert against == "body1 and body2 would come apart by 2 mm instead of 1 mm"
+
+
+def test_of_bodies_that_are_left_out_the_one_that_loses_most_counts() -> None:
+    out = np.zeros((200, 2), dtype=bool)
+    out[2:, 0] = out[190:, 1] = True
+    take = two_bodies(np.outer(np.where(out[:, 0], 0.1, 1e-3), [1.0, 0, 0]))
+    solution = SimpleNamespace(p_child_joint=np.array([[-0.5, 0, 0]]), p_parent_joint=np.array([[0.5, 0, 0]]))
+    gap = np.full((200, 1, 3), 1e-3)
+    after = SimpleNamespace(take=take.mask(out), pairs=np.array([[0, 1]]), solution=solution, gap=gap)
+    gap[2:] = np.nan
+    change = LeftOut(take.names, 2, 200)
+    against = _not_apart(SimpleNamespace(take=take), after, change, np.array([0]))  # type: ignore[arg-type]
+    assert against == "99% of its poses would be left out"

@@ -13,6 +13,7 @@ from condyle.estimate import registration
 from condyle.estimate.registration import Registration, find_registration, shift_clock
 from condyle.maths import rotation
 from condyle.simulate import Disturbances, human, simulate
+from tests.make.looked_at import is_about, record_counts
 
 LEGS = ("l_thigh", "l_shank", "l_foot", "r_thigh", "r_shank", "r_foot")
 Q = rotation.from_vector([0.4, -1.1, 1.6])
@@ -143,3 +144,51 @@ def test_clocks_are_compared_in_one_timed_recording_of_more_than_four_seconds() 
     assert registration._Tracks.of(take).clocked
     for one in (take.slice(0, 230), replace(take, timed=False), parted):
         assert not registration._Tracks.of(one).clocked
+
+
+def test_bodies_share_a_joint_near_both_and_worlds_are_of_one_unit(monkeypatch: pytest.MonkeyPatch) -> None:
+    take, first, second = two_worlds()
+    tracks = registration._Tracks.of(take)
+    for far, scale, found in ((0.7, 1.0, True), (1.5, 1.0, False), (0.1, 1.3, True), (0.1, 1.8, False)):
+        one, zero = np.ones(1), np.zeros((1, 3))
+        state = registration._State(
+            np.array([[far, 0, 0]]), zero, zero, scale * one, np.eye(3)[None], 0 * one, 0.01 * one
+        )
+        monkeypatch.setattr(registration, "_solve", lambda *_, state=state, **__: state)
+        assert (registration._screen(tracks, first[:1], second[:1]) is not None) == found, (far, scale)
+
+
+def test_a_first_look_ends_where_nothing_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    take, first, second = two_worlds()
+    fine = Registration(("a", "b"), np.eye(3), np.zeros(3), 1.0, 0.0, 0.01, 0.1)
+    monkeypatch.setattr(registration, "_refine", lambda *_, **__: fine)
+    for residual, found in ((0.04, True), (0.1, False)):  # m
+        coarse = registration._Coarse(first[0], second[0], np.eye(3), 0.0, residual)
+        monkeypatch.setattr(registration, "_screen", lambda *_, coarse=coarse, **__: coarse)
+        assert (find_registration(take, first, second, quick=True) is not None) == found
+
+
+def test_clocks_that_differ_by_less_than_a_millisecond_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    take, first, second = two_worlds()
+    coarse = registration._Coarse(first[0], second[0], np.eye(3), 0.0, 0.01)
+    monkeypatch.setattr(registration, "_screen", lambda *_, **__: coarse)
+    for delay, two_clocks in ((5e-4, False), (2e-3, True)):  # s
+
+        def refine(tracks: object, coarse: object, *, scale: bool, clocked: bool, delay: float = delay) -> Registration:
+            one = Registration(("a", "b"), np.eye(3), np.zeros(3), 1.0, 0.0, 0.01, 0.1)
+            return replace(one, delay=delay, delay_95=1e-5) if clocked else one
+
+        monkeypatch.setattr(registration, "_refine", refine)
+        found = find_registration(take, first, second)
+        assert found is not None
+        assert (found.delay_95 is not None) == two_clocks
+
+
+def test_candidates_are_compared_by_few_frames_and_the_best_is_fitted_to_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = record_counts(monkeypatch, registration)
+    take, first, second = two_worlds()
+    for quick, usual in ((True, 120), (False, 240)):
+        counts.clear()
+        assert find_registration(take, first[:1], second[:1], quick=quick) is not None
+        assert is_about(counts[0], usual)
+        assert all(is_about(count, 1500) for count in counts[1:])

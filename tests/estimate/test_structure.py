@@ -526,3 +526,95 @@ def test_a_body_that_turns_about_a_place_that_sways_is_not_joined_to_the_room(sw
     place = place - sway * np.sin(take.time[:, None] * [5.0, 7.0, 11.0])
     fitted = condyle.fit(replace(take, p_world_body=take.p_world_body - place[:, None]), world=True, intervals=False)
     assert any("world" in (joint.child, joint.parent) for joint in fitted.skeleton.joints) is joined
+
+
+def apart_of(
+    monkeypatch: pytest.MonkeyPatch,
+    residual: float,
+    left: float,
+    *,
+    usual: float = 0.01,
+    lever: float = 9.0,
+    between: float = 0.0,
+    size: float = 0.5,
+) -> str | None:
+    """Why the first of five edges is no joint, by its residual [m] and what it leaves of all it has to explain."""
+    motion, fits = made_up([5.0] * 5, [lever] * 5)
+    first = np.arange(5) == 0
+    fits = replace(fits, residual=np.where(first, residual, usual))
+    motion = replace(motion, size=np.where(first, size, 0.5))
+    tree = Tree(np.arange(5), np.full(5, 2.0), np.full(5, -1))
+    no = np.zeros(5, dtype=bool)
+    monkeypatch.setattr(structure, "measure_unexplained_share", lambda *_: np.where(first, left, 0.01))
+    found = structure._apart(None, fits, motion, tree, Noise.none(6), no, np.where(first, between, 0.0), no)  # type: ignore[arg-type]
+    assert set(found) <= {0}
+    return found.get(0)
+
+
+def test_an_edge_is_no_joint_that_is_far_apart_only_slides_or_leads_over_what_nobody_wears(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for residual, left, more, reason in [
+        (0.07, 0.3, {}, None),  # m, of sensors half a metre apart
+        (0.14, 0.3, {}, "loose"),  # many times the usual and a good share of the distance
+        (0.14, 0.3, {"usual": 0.025}, None),
+        (0.14, 0.3, {"usual": 0.012}, "loose"),
+        (0.13, 0.5, {"usual": 0.05}, None),
+        (0.2, 0.5, {"usual": 0.05}, "loose"),  # however few bodies there are
+        (0.2, 0.3, {"usual": 0.05}, None),
+        (0.05, 0.5, {"lever": 0.3, "size": 0.3}, None),
+        (0.05, 0.8, {"lever": 0.3, "size": 0.3}, "not-rotary"),
+        (0.05, 0.8, {"lever": 0.8, "size": 0.3}, None),
+        (0.05, 0.8, {"lever": 0.3, "size": 1.6}, None),
+        (0.02, 0.8, {"lever": 0.3, "size": 0.25}, "not-rotary"),
+        (0.01, 0.02, {"between": np.inf}, None),
+        (0.01, 0.06, {"between": np.inf}, "not-worn"),
+    ]:
+        assert apart_of(monkeypatch, residual, left, **more) == reason, (residual, left, more)  # type: ignore[arg-type]
+
+
+def test_what_the_room_explains_counts_as_usual_residuals_larger(monkeypatch: pytest.MonkeyPatch) -> None:
+    def larger(residual: float, room: float, lever: float = 9.0, rests: bool = False) -> float:
+        """Usual residuals by which the first pair counts as larger, where both bodies drift so that the room tells."""
+        motion, fits = made_up([5.0] * 3, [lever, 9.0, 9.0])
+        fits = replace(fits, residual=np.array([residual, 0.01, 0.01]))
+        drift = np.array([room, room, 10.0, 10.0]) / np.sqrt(2)
+        monkeypatch.setattr(structure, "find_resting", lambda *_: np.array([rests, rests, False, False]))
+        monkeypatch.setattr(structure, "_farther_rest", lambda *_: np.zeros(3, dtype=bool))
+        handicap = structure._score_resting(fits, motion, np.ones(4), drift, np.arange(3), None)
+        assert not handicap[1:].any()
+        return float(residual * np.sqrt(np.expm1(2 * handicap[0])) / 0.01)
+
+    for case, least, most in [
+        ((0.01, 0.0075), 0, 0),
+        ((0.01, 0.005), 3, 5),  # however much it turns
+        ((0.01, 0.02, 2.0), 0, 0),
+        ((0.01, 0.0105, 2.0), 1.5, 2.5),  # it may repeat the room
+        ((0.01, 0.0105, 5.0), 0, 0),
+        ((0.01, 0.03, 9.0, True), 0, 0),
+        ((0.01, 0.015, 9.0, True), 3, 5),  # feet that rock together
+    ]:
+        assert least <= larger(*case) <= most, case
+
+
+def test_a_joint_with_the_room_comes_apart_as_others_do_and_a_body_at_rest_is_turned_about(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(structure, "_spread", lambda *_: np.full(3, 0.02))
+    monkeypatch.setattr(structure, "above_noise", lambda *_: np.ones(3, dtype=bool))
+
+    def on_room(
+        residual: float, *, room: int | None, lever: float = 20.0, drift: float = 1.0, turn: float = 5.0
+    ) -> bool:
+        """drift [m] and turn [deg] of the first body; the others drift by a metre."""
+        motion, fits = made_up([5.0] * 3, [lever, 20.0, 20.0])
+        fits = replace(fits, residual=np.array([residual, 0.01, 0.01]))
+        turns, drifts = np.radians([turn, 5.0, 5.0, 5.0]), np.array([drift, 0.005, 1.0, 1.0])
+        free = structure._on_room(None, fits, motion, np.arange(3), None, turns, drifts, room)  # type: ignore[arg-type]
+        return bool(free[0])
+
+    assert not on_room(0.02, room=0)
+    assert on_room(0.05, room=0)  # a thigh over a treadmill
+    for lever, free in ((7.0, True), (20.0, False)):
+        assert on_room(0.01, room=None, lever=lever, drift=1e-4, turn=0.5) == free
+    assert not on_room(0.01, room=None, lever=7.0, drift=1e-4, turn=2.0)

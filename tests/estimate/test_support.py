@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -251,3 +252,91 @@ def test_an_edge_between_the_ends_of_two_branched_figures_may_be_hands_that_hold
     assert not support._links_figures(10, chain).any()
     small = np.concatenate([one[:3], one + 4, [[3, 8]]])  # four bodies are too few for a figure
     assert not support._links_figures(9, small).any()
+
+
+def bound_chain(
+    monkeypatch: pytest.MonkeyPatch, size: np.ndarray, residual: np.ndarray, left: np.ndarray, calm: tuple[float, float]
+) -> list[float]:
+    """What the edges of a chain of six bodies are supported by at most.
+
+    size, residual  (5,) [m] distances and gaps;  left: (5,) share that they leave of what they have to explain
+    calm            drift and turn of the first two bodies over the usual ones
+    """
+    drift, turn = (np.where(np.arange(6) < 2, one, 1.0) for one in calm)
+    structure = SimpleNamespace(
+        fits=SimpleNamespace(pairs=np.array([(k, k + 1) for k in range(5)]), residual=residual),
+        tree=SimpleNamespace(edges=np.arange(5)),
+        between=np.full(5, np.nan),
+        drift=drift,
+        turn=turn,
+        motion=SimpleNamespace(size=size),
+        sums=None,
+        rows=SimpleNamespace(every=1),
+        noise=SimpleNamespace(of_rows=lambda _: None),
+    )
+    monkeypatch.setattr(support, "measure_unexplained_share", lambda *_: left)
+    monkeypatch.setattr(support, "above_noise", lambda *_: np.ones(5, dtype=bool))
+    monkeypatch.setattr(support, "turn_about_one_axis", lambda *_: np.zeros(5, dtype=bool))
+    return support._most_support(6, structure, np.zeros(5, dtype=bool))[0].tolist()  # type: ignore[arg-type]
+
+
+FIRST = np.arange(5) == 0
+
+
+def most_of(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    left: float = 0.05,
+    longer: float = 1.0,
+    times: float = 1.0,
+    share: float = 0.02,
+    thing: bool = False,
+    calm: tuple[float, float] = (1.0, 1.0),
+) -> list[float]:
+    """The same of sensors half a metre apart, but for the first edge.
+
+    left    share that it leaves of what it has to explain;  longer: times that it is longer
+    times   its residual over the usual one, which is so much of the distance (share);  thing: it leads to one
+    """
+    monkeypatch.setattr(support, "is_half_named", lambda *_: FIRST & thing)
+    size, residual = np.where(FIRST, 0.5 * longer, 0.5), np.where(FIRST, times, 1.0) * share * 0.5
+    return bound_chain(monkeypatch, size, residual, np.where(FIRST, left, 0.05), calm)
+
+
+def test_an_edge_is_in_question_that_leaves_much_or_is_long_or_unlike_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for case, doubted in [
+        ({}, False),
+        ({"left": 0.15}, False),
+        ({"left": 0.4}, True),
+        ({"left": 0.1, "longer": 1.3}, False),
+        ({"left": 0.1, "longer": 2.0}, True),  # a segment between may be that nobody wore
+        ({"left": 0.06, "thing": True}, False),
+        ({"left": 0.15, "thing": True}, True),
+        ({"times": 12.0}, False),
+        ({"times": 30.0}, True),
+        ({"times": 30.0, "share": 1e-4}, False),  # of numbers that are exact otherwise
+        ({"times": 30.0, "share": 1e-3}, True),
+    ]:
+        most = most_of(monkeypatch, **case)  # type: ignore[arg-type]
+        assert most == [0.9 if doubted else 1.0, 1.0, 1.0, 1.0, 1.0], case
+
+
+def test_of_two_bodies_that_neither_drift_nor_turn_the_room_tells_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    for drift, turn, calm in ((0.15, 0.3, True), (0.4, 0.3, False), (0.15, 0.7, False)):
+        assert most_of(monkeypatch, calm=(drift, turn))[0] == (0.5 if calm else 1.0), (drift, turn)
+
+
+def test_another_body_that_is_calm_may_be_the_partner_where_it_fits_nearly_as_well() -> None:
+    pairs = np.array([[0, 1], [0, 2], [1, 2]])
+    for times, alike in ((1.3, [1]), (2.0, [])):
+        fits = SimpleNamespace(pairs=pairs, residual=np.array([1.0, times, 1.0]))
+        assert support._alike(fits, np.array([False, True, True]), 0) == alike  # type: ignore[arg-type]
+
+
+def test_neighbours_are_the_nearer_of_the_joined_sensors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of five edges are long: a quarter of the distances is what neighbours have, whatever else is not worn."""
+    lengths = np.array([0.3, 0.5, 0.5, 1.0, 1.0])
+    most = bound_chain(monkeypatch, lengths, np.ones(5), np.full(5, 0.15), (1.0, 1.0))
+    assert most == [1.0, 1.0, 1.0, 0.9, 0.9]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import condyle
-from condyle.estimate.lengths import measure_between
+from condyle.estimate.lengths import Lengths, measure_between
 from condyle.faults import belonging
 from condyle.faults.belonging import (
     Comparison,
@@ -20,6 +21,7 @@ from condyle.faults.belonging import (
 )
 from condyle.faults.files import MovedSensor, locate_places
 from condyle.model.options import FitOptions
+from condyle.model.profile import name_length
 from condyle.model.skeleton import Joint
 from condyle.model.take import Take, join
 from condyle.pairs.digest import digest_take
@@ -179,3 +181,23 @@ def test_names_are_mirrored_where_nearly_all_sensors_agree_once_sides_are_exchan
         answers = iter([[some] * 3, [some] * still_moved])
         monkeypatch.setattr(belonging, "find_moved", lambda a, b, answers=answers: next(answers))
         assert (compare_files(legs, legs).relation == "mirrored") == mirrored
+
+
+def test_lengths_differ_as_two_people_do_or_by_their_errors() -> None:
+    keys = tuple(name_length(body, (body, "a"), (body, "b")) for body in "pqrs")
+    value, loud = np.array([0.43, 0.40, 0.43, 0.40]), 0.05**2 * np.eye(4)
+    for longer, other in ((0.105, False), (0.124, True)):  # of lengths that are known to 50 mm
+        assert is_other_person(Lengths(keys, value, loud), Lengths(keys, (1 + longer) * value, loud)) == other
+    sure = 0.003**2 * np.eye(4)
+    for longer, other in ((0.015, False), (0.03, True)):
+        assert is_other_person(Lengths(keys, value, sure), Lengths(keys, (1 + longer) * value, sure)) == other
+    assert not is_other_person(Lengths(keys[:2], value[:2], sure[:2, :2]), Lengths(keys[2:], value[2:], sure[:2, :2]))
+
+
+def test_lengths_are_in_another_unit_where_no_two_people_are_so_unlike(monkeypatch: pytest.MonkeyPatch) -> None:
+    for ratio, unit in [(1.0, None), (1.9, None), (2.5, 2.54), (1150.0, 1000.0), (1600.0, None), (0.00095, 0.001)]:
+        sizes = {"a": SimpleNamespace(keys=["x", "y"], value=np.array([0.4, 0.5]))}
+        sizes["b"] = SimpleNamespace(keys=["x", "y"], value=ratio * np.array([0.4, 0.5]))
+        monkeypatch.setattr(belonging, "measure_between", lambda joints, sizes=sizes: sizes[joints])
+        found = belonging.find_unit_ratio("a", "b")  # type: ignore[arg-type]
+        assert found == (None if unit is None else pytest.approx(unit)), ratio

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import condyle
 from condyle import Finding
+from condyle.faults import connections
 from condyle.faults.connections import (
     MOST_CONNECTED_BODIES,
     Contact,
@@ -267,3 +269,185 @@ def test_two_whose_gaps_to_a_third_are_known_are_expected_as_far_apart_as_chance
     assert _free(three, four, np.zeros(1)) == pytest.approx(5)
     assert _free(three, four, np.full(1, 2.0)) == pytest.approx(np.sqrt(17))
     assert _free(three, four, np.full(1, 9.0)) == 0
+
+
+class GivenGaps:
+    """Windows in which pairs come apart as they are told to.
+
+    own  [m] gap of the pair that is asked about, at a point so far from both sensors that moves by `moves` [m]
+    apart, in_room  [m] gap of others that no joint links, and how far the point moves as the room sees it
+    """
+
+    first = np.zeros(1, dtype=np.int64)
+
+    def __init__(self, own: float, reach: float, moves: float, apart: float, in_room: float) -> None:
+        self.own, self.reach, self.moves, self.apart, self.in_room = own, reach, moves, apart, in_room
+
+    def fit(self, i: np.ndarray, j: np.ndarray) -> tuple[np.ndarray, ...]:
+        pairs = [(int(a), int(b)) for a, b in zip(i, j, strict=True)]
+        gap = [self.own if pair == (0, 1) else 1e-4 if {pair, pair[::-1]} & JOINED else self.apart for pair in pairs]
+        point = np.tile([self.reach, 0.0, 0.0], (1, len(pairs), 1))
+        return np.array([gap]), point, point
+
+    def spread(self, window: np.ndarray, body: np.ndarray, point: np.ndarray, by: np.ndarray) -> np.ndarray:
+        return np.where(by == 4, self.in_room, self.moves) * np.ones(len(window))
+
+
+JOINED = {(0, 2), (2, 3), (3, 1)}  # of the ends and those between, in this order
+CHAIN = np.array([[0, 1], [1, 2], [2, 3]])  # 0.4 m from one to the next
+BESIDE = np.array([[0, 1], [1, 2]])  # and one that stands beside it
+
+
+def scored(
+    monkeypatch: pytest.MonkeyPatch,
+    tree: np.ndarray,
+    *,
+    own: float = 0.006,
+    reach: float = 0.1,
+    moves: float = 0.05,
+    apart: float = 0.1,
+    usual: float = 0.0,
+    in_room: float = 0.05,
+    telling: tuple[float, float] = (0.0, np.inf),
+) -> Stretch | None:
+    """The score of the first and the last of four bodies over ten seconds; others come apart by `apart` in windows of
+    lengths that are telling [s].
+    """
+    p = np.tile(np.outer(np.arange(4), [0.4, 0, 0]), (600, 1, 1))
+    take = Take(list("abcd"), np.arange(600) / 60, np.tile(np.eye(3), (600, 4, 1, 1)), p)
+
+    def cut(*given: object) -> GivenGaps:
+        length = float(given[3])  # type: ignore[arg-type]
+        return GivenGaps(own, reach, moves, apart if telling[0] < length < telling[1] else 0.0, in_room)
+
+    monkeypatch.setattr(connections, "cut_windows", cut)
+    pairs = connections._Pairs(take, tree, usual, (), None)
+    one = Stretch(int(pairs.row[0, 3]), (0, 3), 0, 600, np.zeros((2, 3)), own, 0.0, 0.0)
+    return pairs.score(take, None, one, 0, 600)
+
+
+def test_a_contact_is_near_both_holds_together_and_is_no_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    for tree, case, found in [
+        (BESIDE, {"own": 0.06, "moves": 1.0, "apart": 1.0}, True),  # two people who link arms
+        (BESIDE, {"own": 0.2, "moves": 1.0, "apart": 1.0}, False),  # and who walk side by side
+        (CHAIN, {"own": 0.008}, True),
+        (CHAIN, {"own": 0.025}, False),  # limbs of one figure that keep step
+        (CHAIN, {"own": 0.02, "usual": 0.02, "apart": 0.2}, True),  # as far apart as its joints are
+        (CHAIN, {"own": 0.06, "usual": 0.02, "apart": 0.4, "moves": 1.0}, False),
+        (CHAIN, {"reach": 0.35}, True),
+        (CHAIN, {"reach": 0.8}, False),  # a point in mid-air
+        (CHAIN, {"moves": 0.012}, True),
+        (CHAIN, {"moves": 0.006}, False),  # it rests in what lies between
+        (CHAIN, {"in_room": 0.006}, False),  # or in the room
+        (CHAIN, {"apart": 0.03}, True),
+        (CHAIN, {"apart": 0.012}, False),  # no less than those between them
+    ]:
+        assert (scored(monkeypatch, tree, **case) is not None) == found, case  # type: ignore[arg-type]
+
+
+def test_windows_of_half_a_second_to_four_tell_a_contact(monkeypatch: pytest.MonkeyPatch) -> None:
+    for length in (0.5, 1.0, 2.0, 4.0):
+        assert scored(monkeypatch, CHAIN, telling=(0.7 * length, 1.4 * length)) is not None
+    assert scored(monkeypatch, CHAIN, telling=(6.0, np.inf)) is None
+
+
+def test_gaps_of_less_than_the_noise_of_any_sensor_are_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact = scored(monkeypatch, CHAIN, own=1e-9)
+    assert exact is not None
+    assert 5e-4 < exact.gap < 3e-3  # m
+
+
+def test_a_contact_that_another_one_explains_is_not_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    take = recorded(walker()).select(["head", "chest", "pelvis"])
+    pairs = connections._Pairs(take, np.array([[0, 1]]), 0.0, (), None)
+    known = Stretch(0, (0, 2), 0, 100, np.zeros((2, 3)), 0.01, 0.1, 9.0)
+    one = replace(known, bodies=(1, 2))
+    for motion, explained in ((0.02, True), (0.05, False)):  # m, of the point in the body between
+        monkeypatch.setattr(connections, "least_motion", lambda *_, motion=motion: motion)
+        assert pairs.is_explained(take, None, one, [known]) == explained
+
+
+def apart(*excursions: tuple[int, int, float]) -> Take:
+    """Two bodies 0.3 m apart for 600 frames at 60 Hz, and farther by `far` [m] in frames first <= k < stop."""
+    p = np.tile([[0.0, 0, 0], [0.301, 0, 0]], (600, 1, 1))
+    for first, stop, far in excursions:
+        p[first:stop, 1, 0] = 0.3 + far
+    return Take(("a", "b"), np.arange(600) / 60, np.tile(np.eye(3), (600, 2, 1, 1)), p)
+
+
+HELD = Stretch(0, (0, 1), 250, 350, np.array([[0.3, 0, 0], [0.0, 0, 0]]), 0.001, 0.1, 1.0)  # at 1 mm
+
+
+def test_a_contact_ends_where_it_comes_apart_for_longer_than_a_spike() -> None:
+    for excursions, ends in [
+        ([(400, 600, 0.002)], 600),
+        ([(400, 600, 0.005)], 400),
+        ([(400, 401, 0.007)], 600),  # one frame
+        ([(400, 409, 0.005)], 400),
+    ]:
+        stop = ends_of(apart(*excursions), None, HELD)[1]  # type: ignore[arg-type]
+        assert stop == pytest.approx(ends, abs=10), excursions
+
+
+def test_what_touches_for_half_a_second_is_no_contact() -> None:
+    pairs = SimpleNamespace(score=lambda take, good, now, first, stop, moving: replace(now, first=first, stop=stop))
+    for frames, found in ((36, False), (72, True)):
+        take = apart((0, 300 - frames // 2, 0.1), (300 + frames // 2, 600, 0.1))
+        seed = replace(HELD, first=290, stop=310)
+        assert (connections._grow(take, None, pairs, seed) is not None) == found  # type: ignore[arg-type]
+
+
+def test_poses_that_fit_nothing_for_a_third_of_a_second_are_spikes() -> None:
+    take = recorded(walker())
+    for seconds, trusted in ((0.33, False), (0.8, True)):
+        good = take.seen.copy()
+        rows = slice(200, 200 + round(seconds * take.rate))
+        good[rows, 2] = False
+        assert find_lasting(take, good)[rows, 2].all() == trusted
+
+
+def test_a_contact_that_chance_may_make_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "sum_windows", lambda *_: [None])
+    monkeypatch.setattr(connections._Pairs, "seeds", lambda *_: [HELD])
+    for score, found in ((2.4, 0), (5.0, 1)):
+        monkeypatch.setattr(connections, "_grow", lambda *_, score=score, **__: replace(HELD, score=score))
+        monkeypatch.setattr(connections._Pairs, "nearest", lambda *given: given[-1])
+        assert len(find_connections(apart(), np.empty((0, 2), int))) == found
+
+
+def test_a_crowd_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched = []
+    monkeypatch.setattr(connections, "_search", lambda take, *_: searched.append(take.bodies) or [])
+    for count in (50, 100):
+        names = [f"b{k}" for k in range(count)]
+        p = np.random.default_rng(1).standard_normal((20, count, 3))
+        find_connections(
+            Take(names, np.arange(20) / 30, np.tile(np.eye(3), (20, count, 1, 1)), p), np.empty((0, 2), int)
+        )
+    assert searched == [50]
+
+
+def test_the_room_is_connected_to_nothing_and_what_is_joined_is_not_asked_for() -> None:
+    take = recorded(walker()).select(["head", "chest", "pelvis", "l_thigh"])
+    pairs = connections._Pairs(take, np.array([[0, 1]]), 0.0, {frozenset((1, 2))}, still=3)
+    asked = {(int(i), int(j)) for i, j in zip(pairs.i[pairs.open], pairs.j[pairs.open], strict=True)}
+    assert asked == {(0, 2)}
+    free = connections._Pairs(take, np.array([[0, 1]]), 0.0, (), None)
+    assert free.open.sum() == 5
+
+
+def test_seeds_and_rounds_of_a_search_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    seeds = [replace(HELD, first=3 * k, stop=3 * k + 2, score=float(-k)) for k in range(150)]
+    grown = list[Stretch]()
+    monkeypatch.setattr(connections, "sum_windows", lambda *_: [None])
+    monkeypatch.setattr(connections._Pairs, "seeds", lambda *_: seeds)
+    with monkeypatch.context() as patched:
+        patched.setattr(connections, "_grow", lambda take, good, pairs, seed: grown.append(seed))
+        assert not find_connections(apart(), np.empty((0, 2), int))
+    assert 20 <= len(grown) <= 80
+    assert grown == seeds[: len(grown)]  # the clearest first
+    rounds = list[int]()
+    monkeypatch.setattr(connections, "ends_of", lambda *_: (100, 300 + len(rounds)))  # never the same twice
+    score = lambda take, good, now, first, stop, moving: rounds.append(stop) or replace(now, first=first, stop=stop)  # noqa: E731
+    connections._grow(apart(), None, SimpleNamespace(score=score), HELD)  # type: ignore[arg-type]
+    assert 4 <= len(rounds) <= 16

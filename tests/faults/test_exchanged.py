@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from condyle.faults import exchanged
 from condyle.faults.belonging import compare_take, describe_later_take
 from condyle.faults.exchanged import ExchangedSensors, _list_trials, find_exchange
 from condyle.faults.files import locate_places
@@ -92,3 +95,23 @@ def test_of_very_many_suspects_left_and_right_alone_are_tried() -> None:
     names = [f"s{k}" for k in range(100)]
     assert len(_list_trials(names[:10], [], names[:10])) == 45
     assert _list_trials(names, [], names) == []
+
+
+def test_a_pair_that_holds_where_it_is_does_not_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("a", "b", "c", "d", "e")
+    take = Take(names, np.arange(5) / 10, np.tile(np.eye(3), (5, 5, 1, 1)), np.zeros((5, 5, 3)))
+    joints = [SimpleNamespace(child=k, parent="e", covariance=1.0, residual=0.0, explained=0.0) for k in "abcd"]
+    monkeypatch.setattr(exchanged, "_list_trials", lambda *_: [(("a", "b"),), (("c", "d"),)])
+
+    def measure(some: list, take: Take, twin: dict) -> np.ndarray:
+        return np.array([0.1 if joint.child in "cd" and not twin else 0.001 for joint in some])
+
+    monkeypatch.setattr(exchanged, "_measure_apart", measure)
+    found = find_exchange(joints, take, (), lambda *_: False)  # type: ignore[arg-type]
+    assert found is not None
+    assert found.pairs == (("c", "d"),)
+    for apart, told in ((0.006, False), (0.02, True)):  # m: skin alone does as much
+        monkeypatch.setattr(exchanged, "_list_trials", lambda *_: [(("c", "d"),)])
+        sizes = lambda some, take, twin, apart=apart: np.full(len(some), 0.0 if twin else apart)  # noqa: E731
+        monkeypatch.setattr(exchanged, "_measure_apart", sizes)
+        assert (find_exchange(joints, take, (), lambda *_: False) is not None) == told  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -323,3 +324,25 @@ def test_a_map_of_gaps_is_checked_once_and_frozen() -> None:
     assert not any(values.flags.writeable for values in (own.place, own.size, own.count))
     with pytest.raises(condyle.CondyleError, match="place has shape"):
         GapMap(np.zeros((2, 3)), np.zeros(1), np.zeros(1, dtype=np.int64), 0.5)
+
+
+def test_a_bend_is_looked_for_above_the_noise_and_told_where_all_joints_share_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    take = world().take
+    noise = SimpleNamespace(gap_variance=lambda *_: np.array([1.0, 1.0]))
+    monkeypatch.setattr(
+        "condyle.faults.field.map_gaps", lambda *_: GapMap(np.zeros((1, 3)), np.ones(1), np.ones(1), 0.1)
+    )
+    for gap, gain, shared, told in [
+        (1.5, 300.0, 0.5, False),  # variance of gaps over that of the noise
+        (1.9, 300.0, 0.5, True),
+        (4.0, 50.0, 0.5, False),
+        (4.0, 200.0, 0.5, True),
+        (4.0, 300.0, 0.1, False),
+        (4.0, 300.0, 0.4, True),
+    ]:
+        solution = SimpleNamespace(pairs=np.array([[0, 1], [1, 2]]), joints=(), residual_cov=gap * np.eye(2))
+        bend = Bend(gain, shared, 0.01)
+        monkeypatch.setattr("condyle.faults.field_fit.measure_bend", lambda *_, bend=bend: bend)
+        assert (find_bend(take, solution, noise) is not None) == told, (gap, gain, shared)  # type: ignore[arg-type]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import condyle
 from condyle.estimate.fitting import ROBUST, fit_tree
 from condyle.faults import field_fit
-from condyle.faults.field_fit import HELD_BACK_MIN_SHARE, fit_field, likeliest, measure_bend, measure_held_back
+from condyle.faults.field_fit import HELD_BACK_MIN_SHARE, Bend, fit_field, likeliest, measure_bend, measure_held_back
 from condyle.faults.field_rows import FieldRows, choose_places
 from condyle.model.options import FitOptions
 from condyle.simulate import World
@@ -132,3 +135,59 @@ def test_where_every_joint_is_with_the_room_there_is_no_field_and_nothing_is_ope
     fit = fit_field(take, solution, still=0)
     assert not len(fit.model.centres)
     assert fit.reorder_covariance(solution).shape == (6, 6)
+
+
+def test_a_field_is_taken_away_where_it_is_likely_shared_and_holds_in_the_rest_of_the_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    one = world(**FIELD)
+    solution = true_joints(one)
+    found = field_fit._search(rows := [FieldRows.of_joints(one.take, solution)], choose_places(rows))
+    monkeypatch.setattr(field_fit, "GAUSS_NEWTON_ROUNDS", 1)
+    for gain, shared, held, taken in [
+        (20.0, 0.1, 0.6, True),
+        (6.0, 0.1, 0.6, False),
+        (20.0, 0.03, 0.6, False),
+        (20.0, 0.1, 0.25, False),
+    ]:
+        monkeypatch.setattr(field_fit, "_search", lambda *_, gain=gain: replace(found, gain=gain))
+        monkeypatch.setattr(field_fit, "measure_bend", lambda *_, shared=shared: Bend(20.0, shared, 0.01))
+        monkeypatch.setattr(field_fit, "measure_held_back", lambda *_, held=held: held)
+        fit = fit_field(one.take, solution)
+        assert bool(len(fit.model.centres)) == taken, (gain, shared, held)
+        if taken:  # what is open is more than by the shapes assumed, and less than everything
+            way = np.random.default_rng(1).standard_normal(len(solution.unknowns))
+            way -= solution.unknowns * (way @ solution.unknowns) / (solution.unknowns @ solution.unknowns)
+            assert 1.2 < (way @ fit.covariance @ way) / (way @ found.covariance @ way) < 5
+
+
+def test_a_first_look_for_a_bend_reads_a_part_of_the_blocks_and_ends_where_there_is_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = list[int]()
+    monkeypatch.setattr(FieldRows, "of_joints", lambda take, solution, still, most=600: read.append(most))
+    for gain, looks in ((5.0, 1), (20.0, 2)):  # of 100 that are asked for
+        monkeypatch.setattr(field_fit, "_measure_rows", lambda *_, gain=gain: Bend(gain, 0.0, 0.0))
+        for count, least, most in ((200, 40, 100), (600, 80, 200)):
+            monkeypatch.setattr(field_fit, "average_blocks", lambda *_, count=count: SimpleNamespace(count=count))
+            read.clear()
+            measure_bend(None, None, least=100.0)  # type: ignore[arg-type]
+            assert len(read) == looks
+            assert least < read[0] < most
+
+
+def test_the_likeliest_length_and_rotation_of_a_field_are_sought_from_the_middle_outwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    places = np.random.default_rng(2).uniform(-1, 1, (200, 3))
+    for length, ratio in ((0.6, 0.4), (2.4, 2.5), (1.2, 1.0), (0.85, 1.0), (1.7, 1.0)):
+
+        def solve(rows: object, basis: object, turn: float, start: object, length=length, ratio=ratio):
+            reach = basis.length / field_fit.extent(places)  # type: ignore[attr-defined]
+            gain = 1000 - 100 * abs(np.log(reach / length)) - abs(np.log(turn / ratio))
+            return SimpleNamespace(basis=basis, turn_ratio=turn, gain=gain, weights=(np.zeros((3, 3)),) * 2)
+
+        monkeypatch.setattr(field_fit, "_solve", solve)
+        found = field_fit._search([], places)
+        assert found.basis.length / field_fit.extent(places) == pytest.approx(length, rel=0.1)
+        assert found.turn_ratio == pytest.approx(ratio, rel=0.1)

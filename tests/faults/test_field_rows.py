@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -93,3 +94,28 @@ def test_a_bent_field_leaves_gaps_of_its_size() -> None:
     straight, bent = world(), world(**FIELD)
     sizes = [float(FieldRows.of_joints(one.take, true_joints(one)).variance.mean()) for one in (straight, bent)]
     assert sizes[1] > 4 * sizes[0]
+
+
+def test_places_and_centres_are_as_many_as_sharpen_a_field(rng: np.random.Generator) -> None:
+    places = rng.uniform(-1, 1, (3000, 2, 3))
+    rows = SimpleNamespace(weight=np.ones((3000, 2)), p_child=places, p_parent=places + 0.3)
+    assert 700 < len(choose_places([rows])) < 3000  # type: ignore[list-item]
+    crowded = Basis(places[:, 0], 0.3)
+    assert 45 < len(crowded.centres) < 200
+    smooth = Basis(places[:, 0], 1.6)
+    left_open = 1 - np.square(smooth(places[:, 0])).sum(axis=1)
+    assert 7e-4 < left_open.max() < 4e-3  # of the field's variance
+
+
+def test_a_take_of_any_length_is_some_hundred_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Thinned(Exception):
+        pass
+
+    def thin(most: int) -> None:
+        assert 300 < most < 1200
+        raise Thinned
+
+    one = world()
+    monkeypatch.setattr("condyle.faults.field_rows.average_blocks", lambda *_: SimpleNamespace(thin=thin))
+    with pytest.raises(Thinned):
+        FieldRows.of_joints(one.take, true_joints(one))

@@ -72,3 +72,45 @@ def test_a_sensor_that_moved_alone_parts_the_places_of_a_joint_that_is_known_poo
     assert find_moved([was], [both]) == []
     one = replace(was, p_child_joint=was.p_child_joint + shift)
     assert [moved.body for moved in find_moved([was], [one])] == [was.child]
+
+
+def moved_by(joint: Joint, common: float, own: float, child: float, parent: float) -> list[str]:
+    """Bodies told where places of a joint on its two sensors are elsewhere by so much [m].
+
+    common, own  [m] standard deviations of what both places have alike, and of each
+    """
+    V = common**2 * np.tile(np.eye(3), (2, 2)) + own**2 * np.eye(6)
+    was, way = replace(joint, covariance=V), np.array([1.0, 0, 0])
+    now = replace(was, p_child_joint=was.p_child_joint + child * way, p_parent_joint=was.p_parent_joint + parent * way)
+    return [moved.body for moved in find_moved([was], [now])]
+
+
+def test_a_sensor_moved_where_its_joint_is_elsewhere_by_more_than_skin_and_chance(
+    before: tuple[list[Joint], Mounts],
+) -> None:
+    joint = before[0][0]
+    assert moved_by(joint, 0.001, 0.0002, 0.006, 0.006) == []  # skin changes it by as much
+    assert set(moved_by(joint, 0.001, 0.0002, 0.02, 0.02)) == {joint.child, joint.parent}
+    for chi2, told in ((20, 0), (45, 2)):  # squared standard errors, of both places alike
+        sd = 0.1 / np.sqrt(2 * chi2)
+        assert len(moved_by(joint, 0.99 * sd, 0.14 * sd, 0.1, 0.1)) == told
+
+
+def test_a_joint_tells_which_of_its_sensors_moved_where_its_places_part_beyond_chance(
+    before: tuple[list[Joint], Mounts],
+) -> None:
+    joint = before[0][0]
+    for place, both, told in ((22, 60, []), (22, 200, [joint.child]), (10, 200, [])):
+        variance = 0.1**2 / (2 * place)  # of one place, so that 0.1 m are so many squared standard errors of it,
+        alike = np.sqrt(1 - place / both)  # of which so much both have, so that they are so many of both
+        assert moved_by(joint, np.sqrt(alike * variance), np.sqrt((1 - alike) * variance), 0.1, 0.0) == told
+
+
+def test_sensors_that_are_hardly_seen_together_tell_no_place(before: tuple[list[Joint], Mounts]) -> None:
+    take, _ = _record(2, before[1])
+    ends = take.names[:2]
+    for first, located in ((0, True), (take.frames - round(0.5 * take.rate), False), (take.frames, False)):
+        hidden = np.zeros((take.frames, take.bodies), dtype=bool)
+        hidden[:first, 0] = True  # the second is seen all the time
+        found = {frozenset((joint.child, joint.parent)) for joint in locate_places(take.mask(hidden), EDGES)}
+        assert (frozenset(ends) in found) == located, first

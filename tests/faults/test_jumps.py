@@ -10,6 +10,7 @@ import pytest
 
 from condyle.estimate.fitting import ROBUST, fit_tree
 from condyle.estimate.intervals import Blocks
+from condyle.faults import jumps
 from condyle.faults.jumps import _combine, _find_jumps, _Jumps, _usual_around, find_abrupt_step
 from condyle.faults.slips import find_slips
 from condyle.faults.steps import GapSeries, GapStep, find_step
@@ -130,3 +131,46 @@ def test_a_jump_counts_against_the_third_largest_of_the_others() -> None:
     assert min(worth) > 120
     four = jumping({100: 5.0, 200: 5.0, 300: 5.0, 400: 5.0}, none)
     assert four.information[0] * float(np.square(four.step[0]).sum()) < 50
+
+
+def test_level_and_jump_must_both_witness_a_step() -> None:
+    blocks, first = 40, np.arange(0, 400, 10)
+    for of_jump, of_level, told in ((25.0, 25.0, True), (12.0, 40.0, False), (40.0, 12.0, False)):
+        found = _Jumps(np.array([200]), np.array([[0.01, 0, 0]]), np.array([of_jump / 0.01**2]))
+        gradient = np.zeros((blocks, 3))
+        gradient[:, 0] = of_level / 0.01
+        level = jumps._Level(
+            gradient, np.tile(of_level / 0.01**2 * np.eye(3), (blocks, 1, 1)), np.full(blocks, of_level)
+        )
+        steps = jumps._match(3, found, level, first, 5)
+        assert bool(steps) == told, (of_jump, of_level)
+        for step in steps:
+            assert (step.body, step.frame) == (3, 200)
+            assert step.ratio == pytest.approx(of_jump + of_level, rel=0.01)
+
+
+def test_a_step_stands_out_from_what_both_show_by_chance_and_from_what_bodies_usually_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    take = Take("abcde", np.arange(10) / 30, np.tile(np.eye(3), (10, 5, 1, 1)), np.zeros((10, 5, 3)))  # type: ignore[arg-type]
+    joints = [SimpleNamespace(bodies=(k, k + 1)) for k in range(4)]
+    monkeypatch.setattr(jumps, "_find_jumps", lambda *_: None)
+    for usual, first, both, told in [
+        (10.0, 100.0, 50.0, False),
+        (10.0, 100.0, 90.0, True),
+        (10.0, 12.0, 90.0, False),  # the level alone shows next to nothing
+        (10.0, 30.0, 90.0, True),
+        (40.0, 30.0, 90.0, False),  # all bodies have as much
+        (40.0, 60.0, 90.0, True),
+    ]:
+
+        def measure(_: object, body: int, usual=usual, first=first) -> jumps._Level:
+            return jumps._Level(np.zeros((40, 3)), np.zeros((40, 3, 3)), np.full(40, first if body == 0 else usual))
+
+        def match(body: int, *_: object, both=both) -> list[GapStep]:
+            return [GapStep(body, 20, both if body == 0 else 0.0)]
+
+        monkeypatch.setattr(jumps, "_level", measure)
+        monkeypatch.setattr(jumps, "_match", match)
+        found = find_abrupt_step(take, None, None, joints, range(5), 5)  # type: ignore[arg-type]
+        assert (found is not None) == told, (usual, first, both)

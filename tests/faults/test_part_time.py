@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ import pytest
 import condyle
 from condyle import Finding
 from condyle.estimate.solve import solution_of
-from condyle.faults.part_time import PartTime, _sensors_off, describe_part_time, find_part_time
+from condyle.faults import part_time
+from condyle.faults.part_time import PartTime, _runs, _sensors_off, describe_part_time, find_part_time
 from condyle.maths import rotation
 from condyle.pairs.fits import fit_pairs, gaps, refine_pairs
 from condyle.pairs.sums import sum_pairs
@@ -143,3 +145,87 @@ def test_a_sensor_is_off_where_all_its_joints_are_apart_as_far_as_they_are_known
     known[3, 1] = False
     off = _sensors_off(apart, known, pairs)
     assert off.tolist() == [[False] * 4, [True, True, True, False], [True, True, True, False], [False] * 4]
+
+
+def part_time_of(
+    monkeypatch: pytest.MonkeyPatch, size: np.ndarray, weight: np.ndarray | float = 1.0, rate: float = 60.0
+) -> list[PartTime]:
+    """What is told of a joint of two sensors a metre apart by the size (n,) [m] of its gap."""
+    n = len(size)
+    p = np.tile([[0.0, 0, 0], [1.0, 0, 0]], (n, 1, 1))
+    take = condyle.Take(("a", "b"), np.arange(n) / rate, np.tile(np.eye(3), (n, 2, 1, 1)), p)
+    solution = SimpleNamespace(pairs=np.array([[0, 1]]), weight=np.broadcast_to(weight, n)[:, None] * 1.0)
+    monkeypatch.setattr(part_time, "_comes_apart", lambda *_: True)
+    monkeypatch.setattr(part_time, "_part_time", lambda *given: SimpleNamespace(holds=given[5]))
+    gap = size[:, None, None] * np.array([1.0, 0, 0])
+    return find_part_time(take, solution, gap, take.seen)  # type: ignore[arg-type]
+
+
+def gaps_of(usual: float, far: float, seconds: float = 2.0) -> np.ndarray:
+    """(1200,) of twenty seconds, farther from the twelfth on."""
+    size = np.full(1200, usual)
+    size[720 : 720 + round(60 * seconds)] = far
+    return size
+
+
+def test_a_joint_is_apart_by_many_times_its_usual_gap_and_a_good_share_of_its_sensors_distance(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for usual, far, seconds, told in [
+        (0.01, 0.2, 2.0, False),
+        (0.01, 0.45, 2.0, True),
+        (0.1, 0.45, 2.0, False),
+        (0.1, 0.9, 2.0, True),
+        (0.01, 0.45, 0.5, False),  # an outlier
+    ]:
+        assert bool(part_time_of(monkeypatch, gaps_of(usual, far, seconds))) == told, (usual, far, seconds)
+
+
+def test_what_the_fit_does_not_trust_is_not_usual(monkeypatch: pytest.MonkeyPatch) -> None:
+    size, weight = gaps_of(0.01, 0.45), np.full(1200, 0.5)
+    size[:700], weight[:700] = 0.1, 0.2
+    assert part_time_of(monkeypatch, size, weight)
+
+
+def test_a_gap_that_comes_and_goes_within_half_a_second_is_its_median(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = gaps_of(0.01, 0.45, 4.0)
+    size[720:960][np.arange(240) % 30 >= 18] = 0.01
+    assert part_time_of(monkeypatch, size)
+    size[720:960][np.arange(240) % 30 >= 12] = 0.01
+    assert not part_time_of(monkeypatch, size)
+
+
+def test_a_joint_that_fits_by_itself_is_elsewhere_and_not_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    take = simulate(linkage(), "exercise", seconds=5, seed=1).take
+    for residual, apart in ((0.02, False), (0.04, True)):  # m, where 0.01 are usual
+        monkeypatch.setattr(part_time, "sum_pairs", lambda _: None)
+        found = SimpleNamespace(residual=np.array([residual]))
+        monkeypatch.setattr(part_time, "fit_pairs", lambda _, found=found: found)
+        size = np.full(take.frames, 1.0)
+        assert part_time._comes_apart(take, np.array([0, 1]), (60, 120), size, 0.01, 0.3) == apart
+
+
+def test_runs_end_where_their_segment_does() -> None:
+    flags = np.array([0, 1, 1, 1, 1, 1, 1, 0, 1], dtype=bool)
+    assert _runs(flags, np.zeros(9, dtype=np.int64)) == [(1, 7), (8, 9)]
+    assert _runs(flags, np.array([0, 0, 0, 1, 1, 2, 2, 2, 2])) == [(1, 3), (3, 5), (5, 7), (8, 9)]
+
+
+def test_skin_moves_as_its_joint_turns_and_never_farther_than_the_sensors_are_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    take = simulate(linkage(), "exercise", seconds=5, seed=1).take
+    monkeypatch.setattr(part_time, "sum_pairs", lambda _: None)
+    monkeypatch.setattr(part_time, "fit_pairs", lambda _: SimpleNamespace(residual=np.array([0.04])))
+    for far, outside, inside, apart in [
+        (0.2, 0.2, 0.3, False),  # m, of a distance of 0.3; turn [rad] in the rest and there
+        (0.5, 0.2, 0.3, True),  # farther than any skin
+        (0.2, 0.2, 0.15, True),  # four times as far by less of a turn
+        (0.2, 0.01, 0.3, True),  # a grip has none
+        (0.2, 0.06, 0.3, False),
+    ]:
+        turns = iter((outside, inside))
+        monkeypatch.setattr(part_time, "_measure_spread", lambda _, turns=turns: next(turns))
+        size = np.full(take.frames, far)
+        found = part_time._comes_apart(take, np.array([0, 1]), (60, 120), size, 0.01, 0.3)
+        assert found == apart, (far, outside, inside)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import condyle
+from condyle.faults import planted
 from condyle.faults.connections import Contact, Stretch
 from condyle.faults.planted import _is_explained, _without_noise, describe_planted, find_planted
 from condyle.maths import rotation
@@ -125,3 +128,94 @@ def test_a_point_is_explained_only_by_another_body_that_is_planted_at_the_same_t
     assert _is_explained(still, None, ankle, [stance(1, 10, 50)])
     assert not _is_explained(still, None, ankle, [stance(1, 60, 100)])
     assert not _is_explained(still, None, ankle, [stance(0, 10, 50)])
+
+
+class GivenWindows:
+    """One window of a second in which a body keeps a point `reach` [m] from its sensor to within `gap` [m]."""
+
+    first, stop, bodies = np.array([100]), np.array([160]), 5
+
+    def __init__(self, gap: float, reach: float) -> None:
+        self.gap, self.reach = gap, reach
+
+    def fit(self, *_: object) -> tuple[np.ndarray, ...]:
+        point = np.array([[[self.reach, 0.0, 0.0]]])
+        return np.array([[self.gap]]), point, point
+
+
+def planted_of(
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    gap: float = 0.002,
+    reach: float = 0.1,
+    passed: float = 0.5,
+    moves: float = 0.0,
+    most: float = 0.01,
+    seconds: float = 1.0,
+) -> tuple[bool, bool]:
+    """Whether a window is looked at, and its stretch told, where the usual other body moves by `passed` [m] and the
+    body itself by `moves`; sensors are 0.5 m apart, and noise leaves all of the gap.
+    """
+    frames = round(60 * seconds)
+    still = Take.from_poses(np.zeros((300, 4, 3)), R_world_body=np.tile(np.eye(3), (300, 4, 1, 1)), rate=60)
+    windows = GivenWindows(gap, reach)
+    monkeypatch.setattr(planted, "_measure_passing", lambda *_: np.array([passed]))
+    monkeypatch.setattr(planted, "_measure_moves", lambda *_: np.array([[moves]]))
+    monkeypatch.setattr(planted, "ends_of", lambda *_: (100, 100 + frames))
+    monkeypatch.setattr(planted, "cut_windows", lambda *_: windows)
+    quiet = Noise.none(4)
+    seeds = planted._seeds(still, windows, 1, 0, most, 0.5, quiet)  # type: ignore[arg-type]
+    seed = Stretch(-1, (1, 0), 100, 160, np.zeros((2, 3)), gap, passed, 0.0)
+    return bool(seeds), planted._grow(still, None, seed, most, 0.5, quiet) is not None
+
+
+def test_what_stands_keeps_a_point_near_its_sensor_while_the_rest_moves_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    for case, looked, told in [
+        ({}, True, True),
+        ({"reach": 0.2}, True, True),
+        ({"reach": 0.5}, False, False),
+        ({"gap": 0.008}, True, True),
+        ({"gap": 0.02, "passed": 5.0}, False, False),
+        ({"gap": 1e-5, "passed": 0.012}, True, True),
+        ({"gap": 1e-5, "passed": 0.005}, False, False),  # nothing moves
+        ({"passed": 0.06}, True, False),  # looked at, and then too little
+        ({"passed": 0.03}, False, False),
+        ({"passed": 0.12}, True, True),
+        ({"passed": 0.12, "moves": 0.006}, True, True),
+        ({"passed": 0.12, "moves": 0.012}, True, False),  # a thigh turns about a point in the air
+        ({"passed": 0.3, "moves": 0.1}, True, True),
+        ({"seconds": 0.25}, True, False),
+        ({"seconds": 0.5}, True, True),
+    ]:
+        assert planted_of(monkeypatch, **case) == (looked, told), case  # type: ignore[arg-type]
+
+
+def test_a_stance_is_as_steady_as_the_joints_and_longer_in_the_middle_of_a_limb(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(3)
+    p = np.tile(np.outer(np.arange(5), [0.5, 0, 0]), (600, 1, 1)) + 1e-3 * rng.standard_normal((600, 5, 3))
+    take = Take("wabcd", np.arange(600) / 60, np.tile(np.eye(3), (600, 5, 1, 1)), p)  # type: ignore[arg-type]
+    chain = np.array([(1, 2), (2, 3), (3, 4)])
+    allowed = list[float]()
+    monkeypatch.setattr(planted, "_seeds", lambda *given: allowed.append(given[4]) or [])
+    for usual, least, most in ((0.0, 0.005, 0.02), (0.02, 0.02, 0.06)):  # m, of sensors half a metre apart
+        find_planted(take, chain, usual, 0, Noise.none(5))
+        assert least < allowed[-1] < most
+    seed = Stretch(-1, (1, 0), 100, 160, np.zeros((2, 3)), 0.002, 0.5, 0.0)
+    monkeypatch.setattr(planted, "_is_explained", lambda *_: False)
+    for body, seconds, found in ((1, 0.5, True), (2, 0.5, False), (2, 2.0, True)):
+        grown = replace(seed, bodies=(body, 0), stop=100 + round(60 * seconds))
+        monkeypatch.setattr(planted, "_seeds", lambda *given, own=body: [seed] if given[2] == own else [])
+        monkeypatch.setattr(planted, "_grow", lambda *_, grown=grown: grown)
+        assert bool(find_planted(take, chain, 0.0, 0, Noise.none(5))) == found, (body, seconds)
+
+
+def test_two_bodies_and_the_room_do_not_tell_that_the_rest_moves_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = list[int]()
+    monkeypatch.setattr(planted, "_seeds", lambda take, *_: looked.append(take.bodies) or [])
+    truth = walker()
+    for count in (3, 5):
+        take = recorded(truth).select(["world", *truth.names[: count - 1]])
+        find_planted(take, np.array([(1, 2)]), 0.0, 0, Noise.none(count))
+    assert set(looked) == {5}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,17 @@ import pytest
 import condyle
 from condyle.estimate.fitting import ROBUST, fit_tree
 from condyle.estimate.intervals import Blocks
-from condyle.faults.slips import Slip, describe_slips, find_suspects, group_creeping, move_back
+from condyle.faults import slips as module
+from condyle.faults.slips import (
+    Slip,
+    _above_share,
+    _are_known,
+    describe_slips,
+    find_suspects,
+    group_creeping,
+    move_back,
+)
+from condyle.faults.steps import GapStep
 from condyle.model.options import FitOptions
 from condyle.simulate import Disturbances, SensorSlip, World, human, linkage, simulate
 
@@ -251,3 +262,67 @@ def test_steps_within_45_degrees_of_each_other_are_one_creep() -> None:
         steps = [Slip("a", 150, 5.0, np.array([0.01, 0, 0]), np.zeros(3), 400.0)]
         steps.append(Slip("a", 210, 7.0, way, np.zeros(3), 400.0))
         assert len(group_creeping(steps)) == groups
+
+
+def slip_at(time: float, *shift: float) -> Slip:
+    return Slip("a", round(30 * time), time, np.array(shift), np.zeros(3), 400.0)
+
+
+def test_steps_that_follow_each_other_within_ten_seconds_are_one_creep() -> None:
+    for pause, groups in ((7.0, 1), (15.0, 2)):
+        assert len(group_creeping([slip_at(5.0, 0.01, 0, 0), slip_at(5.0 + pause, 0.01, 0, 0)])) == groups
+
+
+def test_a_slip_is_known_once_a_round_changes_it_by_next_to_nothing() -> None:
+    for change, known in ((5e-4, True), (2e-3, False)):
+        assert _are_known([slip_at(5.0, 0.01, 0, 0)], [slip_at(5.0, 0.01 * (1 + change), 0, 0)]) == known
+
+
+def test_a_step_of_a_hundredth_of_the_distance_between_sensors_does_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+    take = world().take.select(["chest", "head"])
+    monkeypatch.setattr(module._GapRows, "of", lambda *_: SimpleNamespace(blocks=None))
+    monkeypatch.setattr(module, "_distance", lambda *_: 0.4)  # m
+    small, large = (replace(slip_at(10.0, size, 0, 0), body="chest") for size in (0.002, 0.008))
+    assert _above_share(take, None, [small]) == []  # type: ignore[arg-type]
+    assert _above_share(take, None, [large]) == [large]  # type: ignore[arg-type]
+
+
+def test_a_body_is_searched_where_its_gaps_are_alike_beyond_chance() -> None:
+    white = np.random.default_rng(4).standard_normal((301, 3, 1))
+    given = {"pairs": np.array([[0, 1]]), "weight": np.ones((300, 1)), "run": np.zeros(300), "count": 300}
+    for errors, searched in ((2.0, False), (6.0, True)):
+        low, high = 0.0, 1.0  # share of a block that the next one has, so that they are alike by so many errors
+        for _ in range(40):
+            gap = white[1:] + (low + high) / 2 * white[:-1]
+            alike = (gap[1:] * gap[:-1]).sum() / np.square(gap).mean() / np.sqrt(3 * 299)
+            low, high = (low, (low + high) / 2) if alike > errors else ((low + high) / 2, high)
+        blocks = SimpleNamespace(gap=gap, count_blocks=lambda _: 1, **given)
+        assert bool(find_suspects(blocks)) == searched  # type: ignore[arg-type]
+
+
+def test_what_stands_for_a_second_before_the_end_may_be_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    edges = list[int]()
+    take = world(SensorSlip("chest", 14.0, (0.02, 0.0, 0.0))).take
+    solution = fit_tree(take, [], FitOptions(), ROBUST).solution
+    monkeypatch.setattr(module, "find_step", lambda joints, bodies, edge, threshold: edges.append(edge))
+    monkeypatch.setattr(module, "find_abrupt_step", lambda *_: None)
+    assert module.find_slips(take, solution) == []
+    assert 1.0 < edges[0] * module._GapRows.of(take, solution).blocks.step < 3.0  # s
+
+
+def test_slips_of_a_take_and_rounds_of_refining_them_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    take = world(SensorSlip("chest", 14.0, (0.02, 0.0, 0.0))).take
+    estimate = fit_tree(take, [], FitOptions(), ROBUST)
+    body = take.index("chest")
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "find_step", lambda *_: GapStep(body, 60, 400.0))
+        patched.setattr(module, "measure_step", lambda *_: np.array([0.02, 0.0, 0.0]))
+        assert 4 <= len(module.find_slips(take, estimate.solution)) <= 16
+    rounds = list[int]()
+    slip = replace(slip_at(14.0, 0.02, 0, 0), body="chest")
+    monkeypatch.setattr(module, "search_once", lambda *_: [slip])
+    monkeypatch.setattr(module, "refine_slips", lambda *_: rounds.append(1) or [slip])
+    monkeypatch.setattr(module, "_above_share", lambda take, solution, slips: slips)
+    monkeypatch.setattr(module, "_are_known", lambda *_: False)
+    module.repair_slips(SimpleNamespace(take=take, solution=None, refit=lambda take: estimate), FitOptions())  # type: ignore[arg-type]
+    assert 2 <= len(rounds) <= 6

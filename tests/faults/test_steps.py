@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from condyle.estimate.fitting import ROBUST, fit_tree
 from condyle.estimate.intervals import Blocks
+from condyle.faults import steps
 from condyle.faults.steps import GapSeries, GapStep, find_step, likelihood_ratio, measure_rigid_steps, measure_step
 from condyle.maths import spool
 from condyle.model.options import FitOptions
@@ -101,3 +103,75 @@ def test_the_likelihood_ratio_is_that_of_the_step_which_suits_best(rng: np.rando
     expected = [g @ np.linalg.solve(i, g) for g, i in zip(gradient, information, strict=True)]
     np.testing.assert_allclose(likelihood_ratio(gradient, information), expected, rtol=1e-2)
     assert likelihood_ratio(np.zeros(3), np.zeros((3, 3))) == 0.0
+
+
+def test_a_rotation_is_told_where_two_joints_ask_for_it_clearly(
+    slipped: World, joints: list[GapSeries], step: GapStep, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solution = fit_tree(slipped.take, [], FitOptions(), ROBUST).solution
+    turned = dict[int, GapSeries]()
+    for a, joint in enumerate(joints):
+        gap = joint.gap.copy()
+        if step.body in joint.bodies:
+            c = (solution.p_child_joint if step.body == joint.bodies[0] else solution.p_parent_joint)[a]
+            gap[step.block :] += joint.side(step.body)[step.block :] @ np.cross([0.0, 0.0, 0.3], c)
+        turned[a] = replace(joint, gap=gap, known={})
+    gains = list[float]()
+    gain = steps._gain
+    monkeypatch.setattr(steps, "_gain", lambda *given: gains.append(gain(*given)) or gains[-1])
+    measure_rigid_steps(turned, [step], solution)
+    whole = gains[0] - gains[1]  # by which a rotation makes it likelier
+    for ratio, told in ((40.0, False), (90.0, True)):
+        noisier = {a: replace(one, variance=one.variance * whole / ratio) for a, one in turned.items()}
+        [(_, turn)] = measure_rigid_steps(noisier, [step], solution)
+        assert bool(turn.any()) == told
+
+
+def test_noise_is_that_of_the_seconds_around_and_a_quiet_stretch_counts_a_few_times_at_most(
+    joints: list[GapSeries], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = np.ones((200, 3))
+    left[80:120] = 0.0
+    size = steps._local_size(left, 5)
+    assert 0.3 < size[100] < 0.8 < size[10]
+    reaches = list[int]()
+    local = steps._local_size
+    monkeypatch.setattr(steps, "_local_size", lambda left, reach: reaches.append(reach) or local(left, reach))
+    blocks = joints[0].blocks
+    GapSeries.of_joints(blocks, [0])
+    assert 1.0 < reaches[0] * blocks.step < 4.0  # s
+
+
+def test_a_second_step_is_looked_for_beside_the_few_that_are_on_the_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    for ratio, tried in ((30.0, 0), (50.0, 3)):  # of the 150 that a step needs
+        found = [GapStep(body, 20, ratio) for body in range(8)]
+        looked = list[GapStep]()
+        joint = SimpleNamespace(with_step=lambda step, looked=looked: looked.append(step))
+        monkeypatch.setattr(steps, "_clearest_steps", lambda _, bodies, edge, found=found: found[: len(bodies)])
+        monkeypatch.setattr(steps, "_ratio_after", lambda *_: 10.0)
+        monkeypatch.setattr(steps, "_ratio_without_shapes", lambda *_: 10.0)
+        assert find_step([joint], range(8), EDGE, ENOUGH) is None  # type: ignore[list-item]
+        assert len({step.body for step in looked}) == tried
+
+
+def test_a_gap_has_the_shapes_of_skin_where_chance_does_not_give_them_to_it(
+    joints: list[GapSeries], step: GapStep
+) -> None:
+    joint = next(joint for joint in joints if step.body in joint.bodies)
+
+    def spoil(size: float) -> GapSeries:
+        return replace(joint, gap=joint.gap + size * joint.base[:, -1].reshape(-1, 3), known={})
+
+    def count_errors(size: float) -> float:
+        """Standard errors by which the shapes explain more than chance."""
+        one = spoil(size)
+        own, every = one._on(one.own).with_step(step), one.with_step(step)
+        columns = every.base.shape[1] - own.base.shape[1]
+        gain = (np.square(own.left).sum() - np.square(every.left).sum()) / every.variance
+        return float((gain - columns) / np.sqrt(2 * columns))
+
+    for errors, shaped in ((2.0, False), (6.0, True)):
+        low, high = 0.0, 1e3 * float(np.sqrt(joint.variance))
+        while high - low > 1e-9 * high:
+            low, high = (low, (low + high) / 2) if count_errors((low + high) / 2) > errors else ((low + high) / 2, high)
+        assert (spoil(high).without_shapes(step) is None) == shaped

@@ -23,6 +23,7 @@ from condyle.io.folder import (
     check_name,
     find_folder,
     lock_folder,
+    number_names,
     read_checked,
     read_manifest,
     settle_folder,
@@ -270,3 +271,8 @@ def test_what_joins_a_fit_replaces_none_of_the_files_it_is_read_from(tmp_path: P
     assert contents(tmp_path) == before
     write(tmp_path, {"report.html": "newer"}, "a", replaces=False)
     assert contents(tmp_path) == before | {"report.html": "newer"}
+
+
+def test_names_that_stand_twice_are_numbered_whatever_the_case_of_their_letters() -> None:
+    assert number_names(["a", "b", "a", "a"]) == ["a", "b", "a-2", "a-3"]
+    assert number_names(["a", "A", "a-2"]) == ["a", "A-2", "a-2-2"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from condyle import Take
 from condyle.errors import CondyleError
 from condyle.maths import rotation
 from condyle.model.recording import Bodies, Convention, to_take
-from condyle.prepare.convention import _thin, apply_diagnosis, diagnose, find_changed_fields, option_of
+from condyle.prepare import convention
+from condyle.prepare.convention import Candidate, _thin, apply_diagnosis, diagnose, find_changed_fields, option_of
 from condyle.simulate import Disturbances, human, linkage, simulate
 from tests.make.spoilt import FAULTS, make_recording
 
@@ -219,3 +221,61 @@ def test_readings_are_tried_on_2400_poses_but_100_frames_at_least_and_300_at_mos
     for bodies, frames in ((60, 100), (12, 200), (2, 300)):
         [thin] = _thin([make_recording(many.select(many.names[:bodies]))])
         assert thin.frames == frames
+
+
+def verdict_of(monkeypatch: pytest.MonkeyPatch, gaps: list[float], used: int) -> tuple[str, int | None]:
+    """The verdict of readings that come apart by so much, of which one is in use, and the number of the rival."""
+    orders = ("wxyz", "xyzw")
+    made = [Candidate(Convention(orders[k % 2], unit="m", transposed=k > 1), gap) for k, gap in enumerate(gaps)]
+    ranking = sorted(made, key=lambda one: one.gap)
+    monkeypatch.setattr(convention, "_differ", lambda takes, one, other: one is not other)
+    verdict, rival = convention._verdict(ranking, made[used], {})
+    return verdict, None if rival is None else made.index(rival)
+
+
+def test_a_reading_is_overruled_where_another_is_clearly_better_and_no_third_does_alike(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for gaps, used, verdict in [
+        ([1.0, 5.0, 6.0, 7.0], 0, ("confirmed", None)),
+        ([1.0, 1.6, 6.0, 7.0], 0, ("confirmed", None)),
+        ([1.0, 1.2, 6.0, 7.0], 0, ("ambiguous", 1)),
+        ([1.5, 1.0, 6.0, 7.0], 0, ("ambiguous", 0)),  # better, but not clearly
+        ([3.0, 1.0, 6.0, 7.0], 0, ("other", None)),
+        ([3.0, 1.0, 1.2, 7.0], 0, ("ambiguous", 2)),
+        ([1.0, 1.1, 1.2, 1.2], 0, ("untested", None)),  # all alike
+        ([1.0, 1.6, 1.6, 1.6], 0, ("confirmed", None)),
+        ([np.inf, np.inf, np.inf, 1.0], 3, ("untested", None)),
+    ]:
+        assert verdict_of(monkeypatch, gaps, used) == verdict, gaps
+
+
+def test_the_search_widens_unless_the_reading_in_use_is_ahead(monkeypatch: pytest.MonkeyPatch, take: Take) -> None:
+    recording, orders = make_recording(take, "ZYX"), convention._rotations
+    for gap, axes_tried, at_first in ((1.2, True, False), (1.7, False, False), (3.0, False, True)):
+        tried, asked = list[Convention](), list[float]()
+        count = iter(range(1000))
+
+        def measure(*_: object, hopeless: float = np.inf, gap=gap, count=count, asked=asked, **__: object):
+            asked.append(hopeless)
+            first = next(count) == 0
+            return SimpleNamespace(gap=1.0 if first else gap, plain=1.0)
+
+        widths = list[bool]()
+
+        def rotate(base, thin, *, all_orders, widths=widths):
+            widths.append(all_orders)
+            return orders(base, thin, all_orders=all_orders)
+
+        monkeypatch.setattr(convention, "measure_forest", measure)
+        monkeypatch.setattr(convention, "_rotations", rotate)
+        monkeypatch.setattr(convention, "_axes", lambda base, tried=tried: tried.append(base) or iter(()))
+        diagnose([recording])
+        assert bool(tried) == axes_tried, gap
+        assert (True in widths) != at_first, gap
+        assert all(5 < one < 20 for one in asked[1:])  # times worse, beyond which nothing is looked at twice
+
+
+def test_turns_about_one_axis_tell_no_axes(rng: np.random.Generator) -> None:
+    for other, alone in ((0.05, True), (0.2, False)):
+        assert convention._is_about_one_axis(rng.standard_normal((4000, 3)) * [1.0, other, 0.0]) == alone

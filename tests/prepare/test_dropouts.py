@@ -9,7 +9,15 @@ from condyle.findings import Finding
 from condyle.maths import rotation
 from condyle.model.options import FitOptions
 from condyle.model.take import Take, join, with_world
-from condyle.prepare.dropouts import find_dropouts, find_far, find_frozen, mask_unmeasured, prepare, same_as_before
+from condyle.prepare.dropouts import (
+    _run_lengths,
+    find_dropouts,
+    find_far,
+    find_frozen,
+    mask_unmeasured,
+    prepare,
+    same_as_before,
+)
 from condyle.simulate import Disturbances, human, simulate
 from tests.make import recordings
 
@@ -408,3 +416,41 @@ def test_numbers_that_mean_lost_are_found_beside_bodies_that_are_never_seen() ->
     hidden = np.zeros_like(far)
     hidden[:, [k for k in range(clean.bodies) if k != BODY]] = True
     np.testing.assert_array_equal(find_far(written(clean, far, (1e9, 0.0, 0.0)).mask(hidden)), far)
+
+
+def test_zeros_of_one_sensor_at_an_end_are_a_pose_of_rest_for_two_frames_at_most() -> None:
+    take = figure()
+    for frames, lost in ((2, False), (4, True)):
+        mask = marks(take, (0, frames, BODY))
+        assert (dropouts(written(take, mask, turn=np.eye(3))) == (mask if lost else False)).all(), frames
+
+
+def test_repeats_are_a_warning_where_more_than_three_follow_each_other_often() -> None:
+    take = figure()
+    for runs, length, severity, words in [
+        (40, 3, "info", "it is read faster than it measures"),
+        (40, 6, "warning", "check the sensor's connection"),
+        (1, 2, "info", "it is read faster than it measures"),
+    ]:
+        mask = marks(take, *((10 * k + 5, 10 * k + 5 + length, BODY) for k in range(runs)))
+        (finding,) = only(prepare(frozen(take, mask)), "frozen-samples")
+        assert finding.severity == severity, (runs, length)
+        assert words in finding.text
+    (one,) = only(prepare(frozen(take, marks(take, (50, 51, BODY)))), "frozen-samples")
+    assert "1 pose repeats the one before" in one.text
+    (two,) = only(prepare(frozen(take, marks(take, (50, 52, BODY)))), "frozen-samples")
+    assert "2 poses repeat the one before" in two.text
+
+
+def test_runs_of_marks_have_their_lengths() -> None:
+    marked = np.array([[1, 0], [1, 1], [0, 1], [1, 1]], dtype=bool)
+    np.testing.assert_array_equal(_run_lengths(marked), [[2, 0], [2, 3], [0, 3], [1, 3]])
+
+
+def test_a_number_is_no_place_ten_kilometres_away_and_a_million_times_farther_than_the_rest() -> None:
+    take = figure()
+    size = float(np.median(np.abs(take.p_world_body - np.median(take.p_world_body, axis=0)).max(axis=2)))
+    for away, lost in ((5e3, False), (3e5 * size, False), (1e7 * max(size, 1.0), True)):
+        p = take.p_world_body.copy()
+        p[50:60, BODY] = away
+        assert find_far(replace(take, p_world_body=p))[50:60, BODY].all() == lost, away

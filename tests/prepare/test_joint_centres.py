@@ -26,8 +26,10 @@ from condyle.prepare.joint_centres import (
     SKIN_SD_M,
     SKIN_TO_CENTRE_M,
     SKIN_TO_CENTRE_SD_M,
+    JointCentre,
     Near,
     UncertainPoint,
+    _find_way,
     _shift_inwards,
     find_centre,
     fit_sphere,
@@ -273,19 +275,19 @@ def test_a_centre_in_a_list_needs_the_body_that_carries_it() -> None:
         bodies_in([recording], ReadOptions(bodies={"l_thigh": ("LTHI", "LKNE", "l_toe_centre")}))
 
 
-@pytest.mark.parametrize(("wand", "wider"), [(0.0, False), (35.0, True)])
-def test_a_knee_that_bends_another_way_than_its_markers_put_inwards_is_known_less(wand: float, wider: bool) -> None:
+def test_a_knee_that_bends_another_way_than_its_markers_put_inwards_is_known_less() -> None:
     """The thigh's marker stands off the side of the leg by an angle [deg] about its long axis."""
-    off = rotation.from_vector([0.0, 0.0, np.radians(wand)]) @ [0.0, 0.1, 0.2]  # z up, y outwards
-    thigh = np.array([[0.0, 0.0, 0.4], [0.0, 0.055, 0.0], off])  # hip, marker at the knee, marker on the thigh
-    bend = np.linspace(0, 1, 60)[:, None] * [0.0, 1.0, 0.0]
-    shank = turned(bend, [[0.0, 0.05, -0.2], [0.0, 0.04, -0.4]], np.zeros(3))
-    above = np.broadcast_to(thigh, (60, 3, 3))
-    near = Near(("l_hip_centre", "LKNE", "LTHI"), above, shank, above[:, 1:2], above[:, :0])
-    found = find_centre("knee", "l", near, ("l_knee_centre", "l_shank", "l_thigh"), 10.0)
-    assert found is not None
-    assert (found.sd > 1.5 * SKIN_TO_CENTRE_SD_M) == wider
-    assert ("deg off" in found.made) == wider
+    for wand, wider in [(0.0, False), (6.0, False), (35.0, True)]:
+        off = rotation.from_vector([0.0, 0.0, np.radians(wand)]) @ [0.0, 0.1, 0.2]  # z up, y outwards
+        thigh = np.array([[0.0, 0.0, 0.4], [0.0, 0.055, 0.0], off])  # hip, marker at the knee, marker on the thigh
+        bend = np.linspace(0, 1, 60)[:, None] * [0.0, 1.0, 0.0]
+        shank = turned(bend, [[0.0, 0.05, -0.2], [0.0, 0.04, -0.4]], np.zeros(3))
+        above = np.broadcast_to(thigh, (60, 3, 3))
+        near = Near(("l_hip_centre", "LKNE", "LTHI"), above, shank, above[:, 1:2], above[:, :0])
+        found = find_centre("knee", "l", near, ("l_knee_centre", "l_shank", "l_thigh"), 10.0)
+        assert found is not None
+        assert (found.sd > 1.5 * SKIN_TO_CENTRE_SD_M) == wider
+        assert ("deg off" in found.made) == wider
 
 
 def test_a_centre_is_half_an_adults_width_inwards_across_the_limb() -> None:
@@ -293,3 +295,96 @@ def test_a_centre_is_half_an_adults_width_inwards_across_the_limb() -> None:
     for joint, width in (("knee", 0.055), ("ankle", 0.042), ("elbow", 0.042), ("wrist", 0.03), ("toe", 0.0)):
         found = _shift_inwards(marker, up, inner, joint, None)
         np.testing.assert_allclose(found.p, [width, 0.0, 0.0], atol=1e-12)
+
+
+NOTHING = np.zeros((400, 0, 3))
+
+
+def hip_of(names: tuple[str, ...], seconds: float = 20.0, turn: float = 0.4, frames: int = 400) -> JointCentre | None:
+    """That of a pelvis of so many markers, from a thigh that turns by so much [rad]."""
+    rng = np.random.default_rng(5)
+    centre = np.array([-0.046, 0.0865, -0.083])  # where the widths of this pelvis put it
+    below = turned(turn * rng.standard_normal((400, 3)), [[0.02, 0.08, -0.2], [0, 0.05, -0.4]], centre)
+    above = SPINES + 1e-4 * rng.standard_normal((400, 4, 3))
+    below[frames:] = np.nan
+    near = Near(names, above, below, NOTHING, NOTHING)
+    return find_centre("hip", "l", near, ("l_hip_centre", "l_thigh", "pelvis"), seconds)
+
+
+def test_a_hip_is_known_as_well_as_images_and_walks_have_shown() -> None:
+    for names, turn, least, most in [
+        (PELVIS, 1e-6, 0.013, 0.03),  # by landmarks alone: 5 to 10 mm in images, and skin
+        (("LFWT", "RFWT", "LBWT", "RBWT"), 1e-6, 0.018, 0.045),
+        (PELVIS, 0.4, 0.0115, 0.018),  # a motion tells it better, but for the skin
+        (("a", "b", "c", "d"), 0.4, 0.025, 0.065),
+    ]:
+        found = hip_of(names, turn=turn)
+        assert found is not None
+        assert least < found.sd < most  # m
+
+
+def test_a_hip_of_which_neither_landmarks_nor_motion_tell_is_left_out() -> None:
+    assert hip_of(("a", "b", "c", "d"), turn=1e-6) is None
+
+
+def test_a_moment_of_motion_is_no_joint() -> None:
+    for frames, found in [(7, False), (20, True)]:
+        assert (hip_of(PELVIS, frames=frames) is not None) == found
+
+
+def test_strides_that_repeat_make_a_hip_no_surer_than_the_first_few_seconds() -> None:
+    short, enough, long = (hip_of(PELVIS, seconds) for seconds in (1.0, 3.3, 60.0))
+    assert short is not None
+    assert enough is not None
+    assert long is not None
+    assert short.sd > 1.01 * enough.sd
+    assert long.sd == pytest.approx(enough.sd)
+
+
+def test_a_marker_on_a_thigh_is_never_believed_to_a_millimetre(rng: np.random.Generator) -> None:
+    points = turned(0.4 * rng.standard_normal((400, 3)), [[0.02, 0.08, -0.2], [0, 0.05, -0.4]], np.zeros(3))
+    anywhere = UncertainPoint(np.zeros(3), np.eye(3), "")
+    exact = fit_sphere(points, anywhere, count=10.0, moves_sd=0.0)
+    assert 0.006 < np.sqrt(np.linalg.eigvalsh(exact.covariance)[-1]) < 0.025
+    skin = fit_sphere(points, anywhere, count=1e9)  # however often it was seen
+    assert 0.005 < np.sqrt(np.linalg.eigvalsh(skin.covariance)[-1]) < 0.02
+
+
+def test_motion_is_named_where_it_tells_something_beside_what_was_known() -> None:
+    for share, told in [(0.06, False), (0.2, True)]:
+        rng = np.random.default_rng(6)
+        points = turned(0.4 * rng.standard_normal((400, 3)), [[0.02, 0.08, -0.2], [0, 0.05, -0.4]], np.zeros(3))
+        before = UncertainPoint(np.zeros(3), 0.02**2 * np.eye(3), "widths")
+        once = np.linalg.inv(fit_sphere(points, before, count=1.0, moves_sd=0.0).covariance) - np.eye(3) / 0.02**2
+        count = share / (np.linalg.eigvalsh(once)[-1] * 0.02**2)
+        assert fit_sphere(points, before, count).made == ("widths, and motion" if told else "widths")
+
+
+def test_markers_at_a_joint_tell_it_to_within_what_they_may_be_off() -> None:
+    for joint, markers, least, most in [
+        ("shoulder", 1, 0.031, 0.07),  # goes up and forward by 60 to 80 mm with the arm
+        ("knee", 2, 0.008, 0.03),  # on both sides of it
+        ("knee", 1, 0.035, 0.1),  # on a side that nothing tells
+    ]:
+        rng = np.random.default_rng(7)
+        below = turned(0.4 * rng.standard_normal((400, 3)), [[0.02, 0.0, -0.2], [0, 0.02, -0.4]], np.zeros(3))
+        above = SPINES + 1e-4 * rng.standard_normal((400, 4, 3))
+        at = np.tile([[0.0, 0.05, 0.0], [0.0, -0.05, 0.0]], (400, 1, 1))[:, :markers]
+        found = find_centre(joint, "l", Near(("a", "b", "c", "d"), above, below, at, NOTHING), ("c", "s", "b"), 10.0)
+        assert found is not None
+        assert least < found.sd < most
+
+
+def test_a_point_near_the_line_of_a_limb_tells_no_side() -> None:
+    for off, told in [(0.012, False), (0.035, True)]:
+        found = _shift_inwards(np.zeros(3), np.array([0, 0, 0.4]), np.array([off, 0, 0.1]), "knee", None)
+        assert bool(found.p.any()) == told
+
+
+def test_a_limb_bends_one_way_where_it_goes_far_enough_and_hardly_to_the_side() -> None:
+    for across, aside, told in [(0.05, 0.01, True), (0.02, 0.004, False), (0.05, 0.017, True), (0.05, 0.04, False)]:
+        turn = np.linspace(0, 2 * np.pi, 200, endpoint=False)
+        points = np.sqrt(2) * np.stack([across * np.cos(turn), aside * np.sin(turn), np.zeros(200)], axis=1)[:, None]
+        way = _find_way(points, np.array([0.0, 0.0, 0.4]))
+        assert (way is not None) == told
+        assert way is None or abs(way[0]) == pytest.approx(1.0)

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from condyle.maths import rotation
 from condyle.model.options import FitOptions
 from condyle.model.take import BodyMarker, Take, join
+from condyle.prepare import latency
 from condyle.prepare.latency import (
     LATENCY_MIN_BODIES,
     LATENCY_MIN_TAKE_S,
@@ -22,6 +25,7 @@ from condyle.prepare.latency import (
 )
 from condyle.prepare.samples import Neighbours
 from condyle.simulate import Disturbances, World, human, linkage, prop, simulate, together
+from tests.make.looked_at import is_about
 
 NOISE = Disturbances(position_noise=0.002, orientation_noise=np.radians(0.15))
 EXACT = Disturbances()
@@ -375,3 +379,189 @@ def test_stretches_that_disagree_widen_the_error(rng: np.random.Generator) -> No
     (error,), _ = _errors(Z, rest, np.ones((1, n)), gram, white, np.zeros(1), 0.01)
     # Eight values of 0.01 s and their mean: 0.01 / sqrt(7).
     assert error == pytest.approx(0.01 / np.sqrt(7), rel=0.03)
+
+
+def _told(difference: list[float], error: float) -> _Delays:
+    """Of a chain of bodies, each joined to the one before."""
+    edges = np.array([(k + 1, k) for k in range(len(difference))])
+    return _Delays(edges, np.array(difference), np.full(len(edges), error), np.zeros(len(edges)))
+
+
+def test_a_second_look_is_taken_and_a_take_is_late_where_a_difference_is_clear_and_large_enough(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Looked(Exception):
+        pass
+
+    def look(take: Take) -> None:
+        raise Looked
+
+    take = world().take
+    monkeypatch.setattr(latency, "_spikes", look)
+    for difference, error, again in (
+        (0.0025, 0.001, False),
+        (0.005, 0.001, True),
+        (6e-5, 1e-6, False),
+        (2e-4, 1e-6, True),
+    ):
+        told = _told([difference] + [0.0] * (take.bodies - 2), error)
+        monkeypatch.setattr(latency, "_look_at_rows", lambda _, told=told: told)
+        if again:
+            with pytest.raises(Looked):
+                find_latency(take)
+        else:
+            assert not find_latency(take).late.any()
+    for difference, error, sure in (
+        (0.004, 0.001, False),
+        (0.009, 0.001, True),
+        (6e-5, 1e-6, False),
+        (2e-4, 1e-6, True),
+    ):
+        assert latency._is_sure(_told([difference, 0.0, 0.0], error)) == sure
+
+
+def test_short_takes_and_crowds_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    monkeypatch.setattr(latency, "_look_at_rows", lambda take: looked.append((take.bodies, take.frames)))
+    for bodies, frames in ((4, 40), (4, 120), (100, 120), (200, 120)):
+        p = np.random.default_rng(2).standard_normal((frames, bodies, 3))
+        R = np.tile(np.eye(3), (frames, bodies, 1, 1))
+        assert find_latency(Take([f"b{k}" for k in range(bodies)], np.arange(frames) / 30, R, p)) is None
+    assert looked == [(4, 120), (100, 120)]
+
+
+def test_one_more_sensor_is_late_beyond_chance_and_beyond_less_where_most_of_them_are() -> None:
+    for error, late in ((0.005, False), (0.002, True)):
+        assert _settle(_told([0.0, 0.01, -0.01, 0.0, 0.0], error), 6).late[2] == late
+    for errors, late in ((0.6, False), (2.0, True)):  # of the last one, where all before it differ
+        delay = _settle(_told([0.01, 0.02, -0.01, 0.02, errors * 1e-3], 1e-3), 6).delay
+        assert (abs(delay[5] - delay[4]) > 1e-4) == late
+
+
+def test_what_is_no_noise_may_follow_the_velocity_by_a_tenth(rng: np.random.Generator) -> None:
+    n = 800
+    Z = np.zeros((1, n, 3, 7))
+    Z[..., 6] = rng.choice([-1.0, 1.0], (n, 3))
+    gram = (Z.reshape(-1, 7).T @ Z.reshape(-1, 7))[None]
+    rest = 0.01 * rng.standard_normal((1, n, 3))
+    (skin,), _ = _errors(Z, rest, np.ones((1, n)), gram, np.zeros(1), np.zeros(1), 0.01)
+    assert 0.05 < skin / 0.01 < 0.2
+    still = np.zeros_like(Z)
+    (unknown,), _ = _errors(still, rest, np.ones((1, n)), np.zeros((1, 7, 7)), np.zeros(1), np.zeros(1), 0.01)
+    assert 5 < unknown < 20  # s
+
+
+def test_courses_are_alike_by_chance_within_a_band_of_frequencies_alone() -> None:
+    for step, one, other, alike in [
+        (0.01, 1.05, 1.4, True),
+        (0.01, 1.1, 0.7, False),
+        (0.25, 0.26, 0.36, True),  # of a slow clock sixteen bands at least
+        (0.25, 0.26, 0.2, False),
+    ]:
+        time = np.arange(round(100 / step)) * step
+        courses = [np.sin(2 * np.pi * hertz * time)[None, :, None] * np.ones(3) for hertz in (one, other)]
+        itself = latency._multiply_bands(courses[0], courses[0], step)[0]
+        assert (latency._multiply_bands(*courses, step)[0] > 0.5 * itself) == alike, (step, one, other)
+
+
+def test_a_delay_that_is_seen_too_small_is_where_what_is_left_changes_sign(monkeypatch: pytest.MonkeyPatch) -> None:
+    take = world().take.select(world().take.names[:3])
+    step, shift = 1 / take.rate, np.array([0.0, 1.5, 0.0]) / take.rate
+    for share, delay in ((0.85, None), (0.5, 1.4), (0.05, 2.0)):  # of a delay that is seen; frames
+        rounds = iter((_told([1.2 * step, 0.0], 1e-4), _told([(2.2 - share) * step, -(1 - share) * step], 1e-4)))
+        monkeypatch.setattr(latency, "_round", lambda *_, rounds=rounds: next(rounds))
+        found = latency._bracket(take, None, None, shift, None)
+        assert (found is None) == (delay is None), share
+        if found is not None:
+            assert found.difference[0] / step == pytest.approx(delay, rel=0.2)
+
+
+def test_what_skin_adds_by_chance_is_asked_where_any_joint_looks_late(rng: np.random.Generator) -> None:
+    n = 400
+    Z = np.zeros((2, n, 3, 7))
+    Z[..., 6] = rng.standard_normal((2, n, 3))
+    Z[..., 3:6] = -np.eye(3)
+    X = Z.reshape(2, 3 * n, 7)
+    gram = np.swapaxes(X, 1, 2) @ X
+    rest = 0.001 * rng.standard_normal((2, n, 3))
+    for delay, asked in ((0.0, False), (0.5, True)):
+        _, chance = _errors(Z, rest, np.ones((2, n)), gram, np.zeros(2), np.array([delay, 0.0]), 0.01)
+        assert chance.any() == asked
+
+
+def test_of_few_rows_a_variance_counts_what_the_unknowns_took(rng: np.random.Generator) -> None:
+    n, found = 5, []
+    for _ in range(400):
+        Z = rng.standard_normal((1, n, 3, 7))
+        X, y = Z.reshape(3 * n, 7), rng.standard_normal(3 * n)
+        u = np.linalg.lstsq(X, y, rcond=None)[0]
+        rest = (y - X @ u).reshape(1, n, 3)
+        error = _errors(Z, rest, np.ones((1, n)), (X.T @ X)[None], np.array([9.0]), np.zeros(1), 0.01)[0][0]
+        found.append(u[6] / error)
+    assert np.std(found) < 1.6  # an error of 15 numbers less 7, not plus
+
+
+def test_delay_and_centre_are_the_least_squares_of_all_rows(rng: np.random.Generator) -> None:
+    n = 60
+    time = np.arange(n) / 30
+    turn = np.stack([np.sin(time[:, None] * rng.uniform(1, 4, 3) + rng.uniform(0, 6, 3)) for _ in range(2)], axis=1)
+    R, p = rotation.from_vector(turn), rng.standard_normal((n, 2, 3))
+    part = Take(("a", "b"), time, R, p)
+    c, l = rng.standard_normal((2, 1, 3))
+    fits = SimpleNamespace(pairs=np.array([[0, 1]]), p_child_joint=c, p_parent_joint=l)
+    velocity = rng.standard_normal((n, 2, 12))
+    shifted = np.array([0.2])
+    delay, error, _ = latency._differences(part, fits, velocity, np.zeros(1), shifted)  # type: ignore[arg-type]
+    V = velocity[..., :9].reshape(n, 2, 3, 3)
+    moving = 0.5 * (V[:, 0] @ c[0] + V[:, 1] @ l[0] + velocity[:, 0, 9:] + velocity[:, 1, 9:])
+    X = np.concatenate([R[:, 0], -R[:, 1], moving[..., None]], axis=2).reshape(3 * n, 7)
+    gap = (R[:, 0] @ c[0] + p[:, 0] - R[:, 1] @ l[0] - p[:, 1]).ravel()
+    assert delay == pytest.approx(shifted - np.linalg.lstsq(X, gap, rcond=None)[0][6])
+    assert 0 < error[0] < 10
+    spoilt = replace(part, p_world_body=np.where(np.arange(n)[:, None, None] == 7, p + [1e3, 0, 0], p))
+    worse = latency._differences(spoilt, fits, velocity, np.zeros(1), shifted)[0]  # type: ignore[arg-type]
+    near = replace(part, p_world_body=np.where(np.arange(n)[:, None, None] == 7, np.nan, p))
+    without = latency._differences(near, fits, velocity, np.zeros(1), shifted)[0]  # type: ignore[arg-type]
+    assert worse == pytest.approx(without, rel=0.2)  # an outlier does not count
+
+
+def rounds_of(monkeypatch: pytest.MonkeyPatch, moves: list[float]) -> list[int]:
+    """Rows that each round looks at, where the delay of the first body changes by so much [s] from round to round."""
+    take = simulate(human(), "exercise", seconds=60.0, rate=60.0, seed=1).take
+    told, looked = _told([0.01] + [0.0] * (take.bodies - 2), 1e-4), list[int]()
+    delays = iter(np.cumsum([*moves, *[0.01] * 100]))
+    first = np.arange(take.bodies) == 0
+
+    def settle(*_: object) -> Latency:
+        return Latency(np.where(first, next(delays), 0.0), np.zeros(take.bodies), first)
+
+    monkeypatch.setattr(latency, "_look_at_rows", lambda _: told)
+    monkeypatch.setattr(latency, "_spikes", lambda take: np.zeros(take.seen.shape, dtype=bool))
+    monkeypatch.setattr(latency, "estimate_noise", lambda _: None)
+    monkeypatch.setattr(latency, "_round", lambda take, near, rows, shift, noise: looked.append(len(rows)) or told)
+    monkeypatch.setattr(latency, "_settle", settle)
+    monkeypatch.setattr(latency, "_bracket", lambda *_: None)
+    assert find_latency(take) is not None
+    return looked
+
+
+def test_poses_are_shifted_until_nothing_moves_by_few_frames_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    wild = rounds_of(monkeypatch, [])
+    assert 5 <= len(wild) <= 20
+    assert is_about(wild[0], 1000)
+    slow = rounds_of(monkeypatch, [0.02, 0.002, 5e-4, 5e-5])
+    assert slow[:3] == [wild[0]] * 3  # a delay that still changes by milliseconds is not worth all of them
+    assert is_about(slow[3], 2500)
+    assert slow[3] > 1.5 * slow[0]
+    assert len(slow) == 4
+
+
+def test_a_first_look_is_at_rows_that_are_means_of_several_frames_where_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = list[int]()
+    monkeypatch.setattr(latency, "_look_at", lambda rows, near, most, *_: asked.append(most))
+    for rate in (30.0, 120.0):
+        assert latency._look_at_rows(simulate(linkage(), seconds=20.0, rate=rate, seed=1).take) is None
+    assert is_about(asked[0], 1000)
+    assert asked[1] == asked[0] // 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, product
 from types import SimpleNamespace
 
@@ -12,6 +13,8 @@ from condyle.maths import rotation
 from condyle.model.recording import to_take
 from condyle.prepare import marker_swaps
 from condyle.prepare.clusters import form_bodies
+from condyle.prepare.marker_swaps import MarkerCluster, MarkerSwap
+from condyle.prepare.shapes import Shape
 
 from .test_clusters import GROUPS, NAMES, NOISE, recorded, world
 
@@ -278,3 +281,39 @@ def test_an_exchange_between_bodies_halves_both_errors_and_makes_them_usual_or_a
     assert not mended(0.26, limit=0.1)
     assert mended(0.48, limit=0.5)
     assert not mended(0.52, limit=0.6)
+
+
+def votes(places: dict[str, tuple[float, float, float]]) -> int:
+    """Of LA and LB, by markers of both thighs at these places [m]."""
+    clusters = []
+    for side in sorted({name[0] for name in places}):
+        names = tuple(name for name in places if name[0] == side)
+        cloud = np.tile([places[name] for name in names], (10, 1, 1))
+        clusters.append(MarkerCluster(side, names, cloud, Shape(cloud[0]), np.zeros(10), 1.0))
+    swap = MarkerSwap(("L", "L"), ("LA", "LB"), (0, 1), np.arange(10))
+    return marker_swaps._count_mirror_votes(swap, clusters, np.ones(10, dtype=bool))
+
+
+def test_labels_across_a_limb_are_told_by_their_distances_to_the_other_side() -> None:
+    right = {"RA": (-0.1, 0.0, 0.0), "RB": (-0.2, 0.05, 0.0)}
+    assert votes({"LA": (0.1, 0.0, 0.0), "LB": (0.2, 0.05, 0.0), **right}) == 1
+    assert votes({"LB": (0.1, 0.0, 0.0), "LA": (0.2, 0.05, 0.0), **right}) == -1
+    assert votes({"LA": (0.1, 0.0, 0.0), "LB": (0.2, 0.05, 0.0)}) == 0  # nobody on the other side
+    for off, told in ((0.0667, 0), (0.0333, 1)):  # m, by which sides are not alike: twice and five times more
+        assert votes({"LA": (0.1, 0, 0), "LB": (0.2, 0, 0), "RA": (-0.1 - off, 0, 0), "RB": (-0.2, 0, 0)}) == told
+
+
+def test_labels_along_a_limb_are_told_by_its_other_markers() -> None:
+    right = {"RA": (-0.1, 0.0, 0.0), "RB": (-0.1, 0.2, 0.0), "RC": (-0.15, 0.05, 0.0)}
+    beside = {"LC": (0.15, 0.05, 0.0), **right}
+    assert votes({"LA": (0.1, 0.0, 0.0), "LB": (0.1, 0.2, 0.0), **beside}) == 1
+    assert votes({"LB": (0.1, 0.0, 0.0), "LA": (0.1, 0.2, 0.0), **beside}) == -1
+    assert votes({"LA": (0.1, 0.0, 0.0), "LB": (0.1, 0.2, 0.0), **right}) == 0
+
+
+def test_an_exchange_inside_a_body_is_tried_from_twice_its_usual_error_or_a_share_of_its_size() -> None:
+    shape = Shape(np.array([[0.1, 0, 0], [-0.1, 0, 0], [0, 0.1, 0]]))
+    for usual, least, most in ((0.003, 0.004, 0.009), (1e-5, 0.0008, 0.004)):  # m
+        one = MarkerCluster("a", ("x", "y", "z"), np.zeros((10, 3, 3)), shape, np.full(10, usual), limit=1.0)
+        assert least <= one.doubt <= most, usual
+        assert replace(one, limit=0.0005).doubt == 0.0005

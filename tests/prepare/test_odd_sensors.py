@@ -9,6 +9,7 @@ import pytest
 
 from condyle import Take
 from condyle.errors import CondyleError
+from condyle.prepare import odd_sensors
 from condyle.prepare.odd_sensors import OddSensor, apply_odd, axis_orders, find_odd_sensors, repair_odd_sensors
 from condyle.simulate import Disturbances, human, simulate
 from tests.make.machines import made
@@ -73,3 +74,48 @@ def test_what_slides_on_a_machine_that_stands_is_in_no_other_unit() -> None:
     """Made a thousand times smaller it would be at rest, and fit the base like a joint."""
     for seed in (1, 3, 60001):
         assert find_odd_sensors(made("scara", seed=seed).take) == ()
+
+
+def oddest(
+    monkeypatch: pytest.MonkeyPatch, gap: float, fits: OddSensor, row: float, travel: float = 1.0
+) -> OddSensor | None:
+    """Of four sensors, three of which come apart by 1 m and the last by `gap`, or by `row` when it is read as `fits`.
+
+    travel  of the last sensor, over that of the others
+    """
+    rng = np.random.default_rng(8)
+    p = rng.standard_normal((50, 4, 3))
+    p[:, 3] *= travel
+    take = Take.from_poses(p, R_world_body=np.tile(np.eye(3), (50, 4, 1, 1)), rate=50.0, names="abcd")
+    table = np.ones((4, 4))
+    table[3] = table[:, 3] = gap
+    np.fill_diagonal(table, np.inf)
+
+    def read(reading: OddSensor, _: int) -> np.ndarray:
+        return np.full(4, row if replace(reading, times=1.0) == fits else 2 * gap)
+
+    monkeypatch.setattr(odd_sensors, "_table", lambda *_: table)
+    monkeypatch.setattr(odd_sensors, "apply_odd", lambda _, reading: reading)
+    monkeypatch.setattr(odd_sensors, "_row", read)
+    return odd_sensors._oddest(take, set())
+
+
+TURNED, LARGE, SMALL = (OddSensor("d", 1.0, **how) for how in ({"transposed": True}, {"scale": 1e3}, {"scale": 1e-3}))
+
+
+def test_another_reading_must_explain_a_sensor_that_fits_badly(monkeypatch: pytest.MonkeyPatch) -> None:
+    for gap, reading, row, travel, told in [
+        (1.3, TURNED, 0.5, 1, False),  # comes apart like the others: nothing else is tried
+        (2.0, TURNED, 0.5, 1, True),
+        (3.0, LARGE, 0.5, 1, False),  # another unit is tried where it comes apart much more
+        (6.0, LARGE, 0.5, 1, True),
+        (20.0, TURNED, 4.0, 1, False),  # still comes apart more than the others
+        (20.0, TURNED, 1.7, 1, True),
+        (3.0, TURNED, 2.2, 1, False),  # hardly better
+        (3.0, TURNED, 1.0, 1, True),
+        (20.0, SMALL, 1.0, 30, False),  # would be at rest, which fits anything
+        (20.0, SMALL, 1.0, 100, True),
+    ]:
+        found = oddest(monkeypatch, gap, reading, row, travel)
+        assert (found is not None) == told
+        assert found is None or replace(found, times=1.0) == reading

@@ -5,8 +5,10 @@ import pytest
 
 from condyle.io.formats import read_recording
 from condyle.maths import rotation
+from condyle.prepare import propose_bodies as module
 from condyle.prepare.propose_bodies import _find_beginning, _fit_group, _join_group, _MarkerGroup, propose_bodies
 from tests.make import recordings
+from tests.make.looked_at import is_about, record_counts
 
 MOSTLY = 0.6  # markers in common over markers in either
 # Bodies of truth.json found exactly, and mostly: what was reached.
@@ -178,3 +180,16 @@ def test_two_bodies_are_one_up_to_1_3_times_their_fit_error_and_a_marker_belongs
             assert (_join_group(cloud, columns, own, 0.0, 0.0, 1.0) is None) == (times > most)
     assert _join_group(cloud, columns, [], 3.9 * 1.01 * error, 0.0, 1.01 * error) is not None
     assert _join_group(cloud, columns, [], 4.1 * 1.01 * error, 0.0, 1.01 * error) is None
+
+
+def test_bodies_are_proposed_from_some_thousand_frames_and_groups_fitted_to_some_hundred(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts = record_counts(monkeypatch, module)
+    cloud, names = chain(np.random.default_rng(3), n=500)
+    propose_bodies(cloud, names)
+    assert is_about(counts[0], 2000)
+    assert is_about(counts[1], 400)
+    counts.clear()
+    propose_bodies(np.zeros((100, 400, 3)), [f"m{k}" for k in range(400)])  # the square of their number is bounded
+    assert is_about(counts[0], 250)

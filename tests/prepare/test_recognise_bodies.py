@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,13 +11,17 @@ import pytest
 import condyle
 from condyle.errors import CondyleError
 from condyle.io.format import ReadOptions
+from condyle.maths import rotation
 from condyle.model.anatomy import count_between
 from condyle.model.recording import Convention, Markers, Recording
 from condyle.model.take import CENTRE
-from condyle.prepare.marker_names import name_markers
+from condyle.prepare.marker_names import MarkerNames, name_markers
 from condyle.prepare.read import bodies_in, understand
 from condyle.prepare.recognise_bodies import (
     SEGMENT_RIGID_MAX_SHARE,
+    _find_lever,
+    _find_rigid,
+    _give_joint_markers,
     _look_at,
     _stem,
     describe_recognition,
@@ -281,3 +286,52 @@ def test_subjects_case_gaps_and_computed_points_do_not_change_a_person(what) -> 
     fewer = Markers(tuple(np.array(one.markers.names)[left_out]), one.markers.position[:, left_out])
     for body, group in recognise_bodies([replace(one, markers=fewer)]).groups.items():
         assert all(body in owners.get(name, {body}) for name in group)
+
+
+def test_a_marker_at_a_joint_goes_to_the_segment_that_needs_it_and_moves_with_it() -> None:
+    for thigh, shank, fits, shank_gets in [
+        (3, 2, True, True),
+        (3, 2, False, False),  # moves with the thigh
+        (2, 2, True, False),  # which has too few itself
+        (3, 0, True, False),  # there is no shank
+        (3, 1, True, False),  # and one more would not do
+        (3, 3, True, False),
+    ]:
+        own = {("l", "thigh"): ["T"] * thigh, ("l", "shank"): ["S"] * shank}
+        person = SimpleNamespace(places={("l", "knee"): ["LKNE"]}, notes=[])
+        _give_joint_markers(person, own, "l", "knee", ("thigh", "shank"), lambda _, fits=fits: fits)
+        assert ("LKNE" in own["l", "shank"]) == shank_gets == bool(person.notes), (thigh, shank, fits)
+        assert ("LKNE" in own["l", "thigh"]) != shank_gets
+    bare = dict[tuple[str, str], list[str]]()
+    _give_joint_markers(SimpleNamespace(places={}, notes=[]), bare, "l", "knee", ("thigh", "shank"), lambda _: True)
+    assert not bare
+
+
+def plates(noise: float, swing: float) -> np.ndarray:
+    """(300, 8, 3) [m] markers of two plates of 10 cm with so much noise, the second swung by so much [rad]."""
+    rng = np.random.default_rng(11)
+    local = np.array([[0.1, 0, 0], [0, 0.1, 0], [-0.1, 0, 0.02], [0, -0.1, 0.05]])
+    turn = swing * rng.standard_normal((300, 3))
+    second = np.array([0.3, 0, 0]) + np.einsum("nij,kj->nki", rotation.from_vector(turn), local + [0.15, 0, 0])
+    return np.concatenate([np.tile(local, (300, 1, 1)), second], axis=1) + noise * rng.standard_normal((300, 8, 3))
+
+
+def test_the_motion_alone_tells_plates_that_are_stiff_and_move_against_all_else() -> None:
+    labels = [f"m{k}" for k in range(8)]
+    nothing = MarkerNames("", 0, (), {}, ())
+    for noise, swing, found in [
+        (0.001, 0.5, 2),
+        (0.003, 1.5, 0),  # gives like skin
+        (0.0005, 0.2, 2),
+        (0.0005, 0.1, 0),  # hardly moves against the other
+    ]:
+        assert len(_find_rigid(labels, nothing, plates(noise, swing))) == found, (noise, swing)
+    computed = MarkerNames("", 0, (), {}, ("m0", "m1"))
+    assert not _find_rigid(labels, computed, plates(0.0005, 0.5))  # two markers are no plate
+
+
+def test_the_lever_of_a_triangle_is_its_height_over_the_longest_side() -> None:
+    triangle = np.array([[[0.0, 0, 0], [0.4, 0, 0], [0.1, 0.05, 0]]])
+    for order in ([0, 1, 2], [2, 0, 1], [1, 0, 2]):
+        assert _find_lever(triangle[:, order]) == pytest.approx(0.05)
+    assert _find_lever(np.concatenate([triangle, triangle, 3 * triangle])) == pytest.approx(0.05)

@@ -105,3 +105,22 @@ def test_at_a_usual_rate_every_sample_around_counts() -> None:
 def test_of_a_fast_clock_four_samples_on_each_side_are_spread_over_a_tenth_of_a_second() -> None:
     near = Neighbours.of(take_of(np.arange(480) / 240))
     assert near.offsets.tolist() == [-24, -18, -12, -6, 0, 6, 12, 18, 24]
+
+
+def test_a_clock_is_even_that_trembles_by_a_hundredth_and_has_a_hole_from_one_and_a_half_steps_on() -> None:
+    for tremble, even in ((0.01, True), (0.04, False)):
+        time = np.arange(100) / 60 + np.where(np.arange(100) % 2, tremble / 120, 0.0)
+        assert Neighbours.of(take_of(time)).even == even, tremble
+    for step, whole in ((1.2, True), (2.0, False)):
+        time = np.arange(100) / 60 + np.where(np.arange(100) >= 50, (step - 1) / 60, 0.0)
+        assert Neighbours.of(take_of(time)).whole[50] == whole, step
+
+
+def test_a_sample_has_a_velocity_where_half_of_those_around_are_seen() -> None:
+    take = take_of(np.arange(200) / 60)
+    near = Neighbours.of(take)
+    for seen_every, known in ((2, True), (4, False)):
+        hidden = np.ones((200, take.bodies), dtype=bool)
+        hidden[::seen_every] = False
+        velocity = near.velocity(take.mask(hidden), np.full((1, take.bodies), 100))
+        assert np.isfinite(velocity).all() == known

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from condyle.maths import rotation
+from condyle.prepare import shapes as module
 from condyle.prepare.shapes import SHAPE_FRAMES, Shape, extent, fit_error, fit_poses, fit_shape
+from tests.make.looked_at import is_about, record_counts
 
 EXACT = 1e-12  # m, and in rotations
 NOISE = 0.001  # m
@@ -129,3 +131,24 @@ def test_one_frame_is_a_shape(rng) -> None:
 def test_length_and_width_are_those_of_the_two_longest_axes() -> None:
     points = np.array([[3.0, 0, 0], [-3, 0, 0], [0, 0, 1], [0, 0, -1]])
     assert extent(points) == pytest.approx((np.sqrt(18), np.sqrt(2)))
+
+
+def test_the_turn_about_a_line_is_seen_where_points_are_off_it_by_more_than_their_noise() -> None:
+    def shape(width: float, noise: float = 0.0) -> Shape:
+        return Shape(np.array([[0.1, 0, 0], [-0.1, 0, 0], [0, width, 0], [0, -width, 0]]), noise)
+
+    every = np.ones(4, dtype=bool)
+    for width, noise, seen in ((0.001, 0.0, False), (0.004, 0.0, True), (0.02, 0.012, False), (0.02, 0.003, True)):
+        assert shape(width, noise).is_observed(every) == seen, (width, noise)
+
+
+def test_a_shape_is_learnt_from_some_thousand_frames_and_enough_of_a_rare_point(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts = record_counts(monkeypatch, module)
+    rng = np.random.default_rng(5)
+    cloud = np.tile(rng.standard_normal((4, 3)), (9000, 1, 1)) + 1e-4 * rng.standard_normal((9000, 4, 3))
+    cloud[np.arange(9000) % 90 != 7, 3] = np.nan
+    fit_shape(cloud)
+    assert is_about(counts[0], 2000)
+    assert is_about(counts[1], 50)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from condyle.prepare.swaps import (
 )
 from condyle.prepare.tracks import find_crossings, find_moves
 from condyle.simulate import Disturbances, World, human, linkage, simulate
+from tests.make.looked_at import is_about, record_thinned
 
 FRAMES = 5  # within which an end that is covered by missing samples is found
 COVERED = 9  # frames: one that a burst of wrong samples covers
@@ -296,3 +298,124 @@ def test_the_usual_gap_of_a_best_joint_is_looked_at_in_stretches_of_three_quarte
     residual, share = _best_joints(take, sum_pairs(take))
     assert residual.shape == (take.bodies, take.bodies)
     assert len(share) == pytest.approx(take.seconds / 0.75, abs=1.5)
+
+
+def verified(
+    monkeypatch: pytest.MonkeyPatch, left: list[float], gap: list[float], frames: int = 40, usual: float = 0.01
+) -> list[Swap]:
+    """What is told of two sensors in so many of 100 frames, by gaps [m] of their joints exchanged and as recorded."""
+    take = world().take.slice(0, 100)
+    swapped = np.arange(100) < frames
+    right = np.where(swapped[:, None], left, usual) * np.ones((100, 1))
+    wrong = np.where(swapped[:, None], gap, 1.0) * np.ones((100, 1))
+    monkeypatch.setattr(swaps, "_gap_sizes", lambda *_: (right, wrong))
+    monkeypatch.setattr(swaps, "measure_nearness", lambda _: 1.0)
+    return swaps._verify(take, (0, 1), swapped)
+
+
+def test_an_exchange_makes_every_joint_fit_that_came_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    for left, gap, told in [
+        ([0.01, 0.01], [0.03, 0.03], False),
+        ([0.01, 0.01], [0.06, 0.06], True),
+        ([0.01, 0.01], [0.014, 0.2], False),  # one of the joints hardly
+        ([0.01, 0.01], [0.03, 0.2], True),
+        ([0.12, 0.12], [2.0, 2.0], False),  # and still comes apart far more than elsewhere
+        ([0.05, 0.05], [2.0, 2.0], True),
+    ]:
+        assert bool(verified(monkeypatch, left, gap)) == told, (left, gap)
+
+
+def test_gaps_of_a_ten_thousandth_of_the_distance_are_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    for gap, told in ((2.5e-4, False), (8e-4, True)):  # m, of sensors a metre apart
+        assert bool(verified(monkeypatch, [0.0, 0.0], [gap, gap], usual=0.0)) == told
+
+
+def test_a_few_frames_are_no_stretch_and_of_parts_about_as_long_either_may_be_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for frames, told in ((3, []), (9, [True]), (30, [True]), (48, [False])):
+        assert [one.sure for one in verified(monkeypatch, [0.01] * 2, [0.2] * 2, frames)] == told, frames
+
+
+def test_a_known_edge_tells_which_part_is_right_where_it_fits_clearly_better(monkeypatch: pytest.MonkeyPatch) -> None:
+    take = world().take.slice(0, 100)
+    most = np.arange(100) < 60
+    for times, known in ((1.25, False), (2.0, True)):
+        sizes = iter((0.01, times * 0.01))
+        fit_to = lambda *_, sizes=sizes: SimpleNamespace(residual=np.array([next(sizes)]))  # noqa: E731
+        monkeypatch.setattr(swaps, "fit_pairs", fit_to)
+        assert (swaps._orient(take, (0, 1), most, [(1, 2)]) == most).all() == known
+
+
+def test_what_was_seen_to_change_places_needs_less_to_be_looked_at_than_what_was_guessed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    take = world().take
+    residual, calm = np.ones((take.bodies, take.bodies)), np.zeros((20, take.bodies))
+    off = calm.copy()
+    off[3, :2] = 0.5
+    monkeypatch.setattr(swaps, "sum_stretches", lambda *_: None)
+    for share, crossings, fall, looked in [
+        (calm, {(0, 1): np.array([400])}, 0.012, False),
+        (calm, {(0, 1): np.array([400])}, 0.04, True),
+        (off, {}, 0.1, False),
+        (off, {}, 0.4, True),
+    ]:
+        trial = SimpleNamespace(search=lambda _, fall=fall: (np.array([True]), fall))
+        monkeypatch.setattr(swaps, "Exchange", lambda *_, trial=trial: trial)
+        assert bool(swaps._rank_exchanges(take, crossings, set(), (residual, share))) == looked, fall
+
+
+def test_labels_may_change_while_a_few_samples_are_missing() -> None:
+    take = world().take
+    for missing, cut in ((1, False), (4, True)):
+        gone = np.zeros(take.seen.shape, dtype=bool)
+        gone[401 : 401 + missing, 0] = True
+        assert (401 + missing in _cuts(take.mask(gone), (0, 1), np.empty(0, np.int64), True)[0]) == cut
+
+
+def test_the_best_run_is_the_one_with_the_largest_sum(rng: np.random.Generator) -> None:
+    for length in (1, 2, 7, 12):
+        for _ in range(20):
+            values = rng.standard_normal(length)
+            sums = {(a, b): values[a:b].sum() for a in range(length) for b in range(a + 1, length + 1)}
+            first, stop = swaps._best_run(values)
+            assert values[first:stop].sum() == pytest.approx(max(0.0, *sums.values()))
+    assert swaps._runs(np.array([0, 1, 1, 0, 1], dtype=bool)) == [(1, 3), (4, 5)]
+    assert swaps._runs(np.zeros(3, dtype=bool)) == []
+
+
+def test_a_frame_is_better_exchanged_by_gaps_of_up_to_a_few_times_the_usual(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual, far = np.full((10, 1), 0.01), np.full((10, 1), 1.0)
+    monkeypatch.setattr(swaps, "_gap_sizes", lambda *_: (usual, far))
+    marked = np.arange(10) < 4
+    better = swaps._gain(None, (0, 1), marked)  # type: ignore[arg-type]
+    np.testing.assert_allclose(better, np.where(marked, 1 - 1 / 9, 1 / 9 - 1))
+    monkeypatch.setattr(swaps, "_gap_sizes", lambda *_: (usual, 2 * usual))
+    np.testing.assert_allclose(swaps._gain(None, (0, 1), marked)[0], 4 / 9 - 1 / 9)  # type: ignore[arg-type]
+
+
+def test_joints_of_a_long_take_are_summed_over_some_thousand_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    thinned = record_thinned(monkeypatch)
+    take = world().take
+    swaps._joints_of(take, (0, 1), np.zeros(take.frames, dtype=bool))
+    assert is_about(thinned[0], 2000)
+
+
+def test_pairs_that_are_exchanged_are_bounded_and_each_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    take = swapped(world().take, "head", "l_forearm", 400, 500)
+    done = list[tuple[int, int]]()
+    names = take.names
+
+    def rank(take: Take, crossings: object, known: set[tuple[int, int]], joints: object) -> list[SimpleNamespace]:
+        done.append(tuple(sorted(known)))  # type: ignore[arg-type]
+        return [SimpleNamespace(pair=(len(done), 99), swapped=np.zeros(1, bool), cuts=np.array([0, take.frames]))]
+
+    monkeypatch.setattr(swaps, "_rank_exchanges", rank)
+    monkeypatch.setattr(swaps, "_orient", lambda take, pair, marks, known: marks)
+    monkeypatch.setattr(swaps, "_refine", lambda take, best, marks: marks)
+    found = Swap((names[0], names[1]), 10, 20, 0.0, 0.0, 0.0, 0.0)
+    monkeypatch.setattr(swaps, "_verify", lambda *_: [found])
+    find_swaps(take)
+    assert 8 <= len(done) <= 32
+    assert [len(known) for known in done] == list(range(len(done)))

@@ -6,12 +6,15 @@ from dataclasses import replace
 from functools import cache
 
 import numpy as np
+import pytest
 
 from condyle import Take
 from condyle.maths import rotation
+from condyle.prepare import tracks
 from condyle.prepare.swaps import Swap, exchange_back
 from condyle.prepare.tracks import _Before, find_crossings, find_moves, measure_nearness
 from condyle.simulate import Disturbances, linkage, simulate
+from tests.make.looked_at import is_about, record_counts, record_thinned
 
 NOISY = {"position_noise": 0.003, "orientation_noise": np.radians(0.3)}
 
@@ -96,3 +99,11 @@ def test_a_step_is_from_where_the_track_was_going_and_a_turn_counts_at_half_the_
     none = np.zeros(4, dtype=np.int64)
     steps = before.step(size, np.arange(1, 5), none, none)
     np.testing.assert_allclose(steps, [0.1, 0.0, 0.0, size / 2 * angle], rtol=1e-3, atol=1e-9)
+
+
+def test_nearness_is_that_of_some_frames_and_some_of_very_many_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts, thinned = record_counts(monkeypatch, tracks), record_thinned(monkeypatch)
+    p = np.random.default_rng(2).standard_normal((400, 200, 3))
+    measure_nearness(Take([f"b{k}" for k in range(200)], np.arange(400) / 30, np.tile(np.eye(3), (400, 200, 1, 1)), p))
+    assert is_about(counts[0], 64)
+    assert is_about(thinned[0], 50)

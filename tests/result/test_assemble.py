@@ -11,13 +11,15 @@ import condyle
 from condyle import Finding, Joint
 from condyle.estimate.fitting import ROBUST, Estimate, fit_tree
 from condyle.estimate.intervals import Uncertainty
+from condyle.maths import rotation
 from condyle.maths.robust import Z95
 from condyle.model.options import FitOptions
-from condyle.model.take import Take
+from condyle.model.take import BodyMarker, CarriedCentre, Take
 from condyle.result import assemble
-from condyle.result.assemble import assemble_figure, assemble_limbs, assemble_placements, show_poses
+from condyle.result.assemble import _carry_centres, assemble_figure, assemble_limbs, assemble_placements, show_poses
 from condyle.simulate import Disturbances, human, linkage, simulate
 from tests.make import jointed, machines
+from tests.make.looked_at import is_about, record_counts
 
 NOISE = Disturbances(position_noise=0.002, orientation_noise=np.radians(0.3))
 OPTIONS = FitOptions(method="default", root="chest", scale=1.25)
@@ -220,3 +222,44 @@ def test_a_wrong_unit_is_told_once_and_not_limb_by_limb_as_well() -> None:
     assert len(found) > 1
     (finding,) = [one for one in found if one.code == "implausible-size"]
     assert "an adult's" in finding.text
+
+
+def carried_by(parent_first: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What the centre that completes a shank adds to its joints with thigh and foot, its covariance in the thigh, and
+    the turn from thigh to shank.
+    """
+    Q = rotation.from_vector([0.3, -0.2, 0.5])
+    C = np.diag([1.0, 4.0, 9.0]) * 1e-4
+    R = np.stack([np.eye(3), Q, np.eye(3)])[None].repeat(20, axis=0)
+    centre = BodyMarker("shank", "knee_centre", np.zeros(3), CarriedCentre("thigh", np.zeros(3), C))
+    take = replace(
+        condyle.Take(("thigh", "shank", "foot"), np.arange(20) / 10, R, np.zeros((20, 3, 3))), markers=(centre,)
+    )
+    pairs = np.array([[1, 0], [2, 1]] if parent_first else [[0, 1], [2, 1]])
+    return _carry_centres(take, pairs), C, Q.T
+
+
+def test_the_centre_that_completes_a_segment_is_as_unsure_in_both_of_its_bodies() -> None:
+    for parent_first in (True, False):
+        added, C, turn = carried_by(parent_first)
+        thigh, shank = (slice(3, 6), slice(0, 3)) if parent_first else (slice(0, 3), slice(3, 6))
+        np.testing.assert_allclose(added[thigh, thigh], C, atol=1e-15)
+        np.testing.assert_allclose(added[shank, shank], turn @ C @ turn.T, atol=1e-15)
+        np.testing.assert_allclose(added[shank, thigh], turn @ C, atol=1e-15)
+        assert not added[:6, 6:].any()
+
+
+def test_a_joint_below_a_segment_of_two_markers_is_off_by_centimetres() -> None:
+    added, _, _ = carried_by(True)
+    sd = np.sqrt(np.diagonal(added)[6:])
+    np.testing.assert_allclose(sd, sd[0])
+    assert 0.015 < sd[0] < 0.06  # m
+
+
+def test_how_a_completed_segment_is_turned_is_told_by_frames_spread_over_the_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts = record_counts(monkeypatch, assemble)
+    carried_by(True)
+    assert counts
+    assert all(is_about(count, 500) for count in counts)

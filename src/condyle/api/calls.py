@@ -164,29 +164,16 @@ class Remounted:
 
     def save(self, folder: FilePath, *, report: bool = True, export: str = "") -> Remounted:
         """Writes every fit to a folder of its own in `folder`, named after its file, and profile.json beside them."""
+        from ..io.folder import number_names
         from ..io.profile_file import PROFILE, write_profile
 
-        names = _name_folders([Path(one.provenance.sources[0]).stem or "fit" for one in self.fits])
+        names = number_names([Path(one.provenance.sources[0]).stem or "fit" for one in self.fits])
         fits = [
             one.save(Path(folder) / name, report=report, export=export)
             for one, name in zip(self.fits, names, strict=True)
         ]
         write_profile(Path(folder) / PROFILE, self.profile)
         return replace(self, fits=tuple(fits))
-
-
-def _name_folders(stems: Sequence[str]) -> list[str]:
-    """The names, with a number behind those that stand twice, in large letters or small: some systems know no other."""
-    lower, names, taken = [stem.casefold() for stem in stems], list[str](), set[str]()
-    for stem in stems:
-        number = 1
-        name = stem if lower.count(stem.casefold()) == 1 else f"{stem}-1"
-        while name.casefold() in taken:
-            number += 1
-            name = f"{stem}-{number}"
-        taken.add(name.casefold())
-        names.append(name)
-    return names
 
 
 def fit_remounted(

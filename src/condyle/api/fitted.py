@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypedDict, Unpack
 
 import numpy as np
 
@@ -39,6 +39,27 @@ if TYPE_CHECKING:  # what writes and exports is imported where that is asked for
     from ..motion.retarget_rig import RigMotion
 
 FilePath = str | os.PathLike[str]
+
+
+class AngleKeywords(TypedDict, total=False):
+    """The options of `Fit.angles` as keywords, for type checkers. Each is described there."""
+
+    take: Take | None
+    neutral: str | float | tuple[float, float] | Take
+    zero: bool
+    heading: str
+    landmarks: FilePath | Mapping[str, Landmarks] | None
+    keep_locked: bool
+    up: str | None
+
+
+class AxisKeywords(TypedDict, total=False):
+    """The options of `Fit.axes` as keywords, for type checkers. Each is described there."""
+
+    base: str | None
+    tool: str | None
+    zero: float | None
+    flip: Iterable[str]
 
 
 @dataclass(frozen=True)
@@ -228,7 +249,7 @@ class Fit:
         name: str = "angles",
         unit: AngleUnit = "deg",
         convention: str = "isb",
-        **options: Any,
+        **options: Unpack[AngleKeywords],
     ) -> tuple[Angles, Written]:
         """The angles, and files of them called `name`, by default in the folder of the fit; `options`: see `angles`.
 
@@ -254,8 +275,9 @@ class Fit:
                 own = convention if convention.startswith("opensim") else "opensim"
                 # OpenSim has one room for a whole file, and no empty cells.
                 if options.get("heading", "auto") == "auto" and angles.heading not in ("travel", HEADING_NOT_KNOWN):
-                    options = {**options, "heading": "facing"}
-                coordinates = self.angles(own, **{**options, "keep_locked": True})
+                    options["heading"] = "facing"
+                options["keep_locked"] = True
+                coordinates = self.angles(own, **options)
                 written, notes = write_mot(stage.path / f"{name}.mot", coordinates)
                 files, findings = files + written, findings + notes
         return angles, Written(tuple(stage.folder / file.name for file in files), tuple(findings))
@@ -280,7 +302,12 @@ class Fit:
         return find_chains(self.skeleton, self.take, base=base, tool=tool, zero=zero, flip=tuple(flip))
 
     def write_axes(
-        self, formats: str = "json,csv", folder: FilePath | None = None, *, name: str = "axes", **options: Any
+        self,
+        formats: str = "json,csv",
+        folder: FilePath | None = None,
+        *,
+        name: str = "axes",
+        **options: Unpack[AxisKeywords],
     ) -> tuple[Path, ...]:
         """Files of the tables called `name`, by default in the folder of the fit; `options`: see `axes`."""
         from ..io.axes_file import parse_axes_formats, write_axes
@@ -444,7 +471,7 @@ class Fit:
 
         return plot_tree(self.skeleton)
 
-    def plot_angles(self, convention: str = "isb", **options: Any) -> Any:
+    def plot_angles(self, convention: str = "isb", **options: Unpack[AngleKeywords]) -> Any:
         """A matplotlib Figure: joint angles over time; `options`: see `angles`."""
         from ..report.angles import plot_angles
         from ..report.notebook import show_picture

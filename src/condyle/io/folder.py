@@ -105,6 +105,20 @@ def check_name(name: str) -> str:
     return name
 
 
+def number_names(names: Iterable[str]) -> list[str]:
+    """The names, numbered where one stood before, in large letters or small: some systems know no other."""
+    taken, numbered = set[str](), list[str]()
+    numbers: dict[str, int] = {}  # of a name that stands many times: where to go on
+    for name in names:
+        number = numbers.get(name, 1)
+        while (chosen := name if number == 1 else f"{name}-{number}").casefold() in taken:
+            number += 1
+        numbers[name] = number
+        taken.add(chosen.casefold())
+        numbered.append(chosen)
+    return numbered
+
+
 @contextmanager
 def stage_files(
     folder: str | os.PathLike[str], fit_id: str | None = None, *, replaces: bool = False, kept: Iterable[Path] = ()

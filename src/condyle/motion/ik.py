@@ -142,9 +142,7 @@ def fit_motion(
     if robust:
         _reweigh(run, longest_gap)
     if smooth is not None:
-        for part in segment_slices(take.segment):
-            if part.stop - part.start > 2:  # fewer frames have no acceleration
-                run.solve(part, run.state(part), run.problem(part, Smoothness(*smooth, take.time)))
+        _smooth(run, take, smooth)
     motion = run.motion(longest_gap)
     motion = replace(motion, slide=follow_threads(skeleton, slide, motion.R_parent_body, take.segment))
     motion = keep_on_rails(skeleton, motion) if keep_axes else motion
@@ -397,6 +395,13 @@ def _settle_threads(run: _SensorRun, take: Take, slide: Floats) -> None:
         run.take = run.sensors.take = after
         for rows in chunks:
             run.solve(rows, run.state(rows), run.problem(rows))
+
+
+def _smooth(run: _SensorRun, take: Take, smooth: tuple[float, float]) -> None:
+    """Solves every segment as a whole, its accelerations among the errors."""
+    for part in segment_slices(take.segment):
+        if part.stop - part.start > 2:  # fewer frames have no acceleration
+            run.solve(part, run.state(part), run.problem(part, Smoothness(*smooth, take.time)))
 
 
 def _reweigh(run: _SensorRun, longest_gap: float) -> None:

@@ -115,9 +115,7 @@ def assemble_figure(
         touching, found = find_touching_joints(take, structure, options, estimator, named, usual)
         loops, findings = loops + touching, findings + found
     limbs = assemble_limbs(joints, sure)
-    if not any(finding.code == "implausible-size" for finding in findings):
-        findings += find_odd_limbs(take.names, joints, limbs)
-    findings += find_mirrored(take, joints)
+    findings += _describe_limbs(take, joints, limbs, findings)
     has_child = np.isin(np.arange(take.bodies), estimate.parent)
     skeleton = Skeleton(
         bodies=take.names,
@@ -138,6 +136,14 @@ def assemble_figure(
     if field is not None:
         skeleton = replace(skeleton, scale=skeleton.scale * field.scale)
     return Calibration(add_verdict(skeleton), take, gap, solution.weight, field, tuple(changes))
+
+
+def _describe_limbs(
+    take: Take, joints: Sequence[Joint], limbs: Sequence[Limb], before: Sequence[Finding]
+) -> list[Finding]:
+    """Odd lengths, unless `before` says that all of them are, and sides that are exchanged."""
+    sized = any(finding.code == "implausible-size" for finding in before)
+    return [*([] if sized else find_odd_limbs(take.names, joints, limbs)), *find_mirrored(take, joints)]
 
 
 def _describe_tree(

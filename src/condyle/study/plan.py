@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from .._version import __version__
 from ..errors import UsageError
-from ..io.folder import DEVICES
+from ..io.folder import DEVICES, number_names
 
 Role = Literal["calibration", "performance"]
 ROLES: tuple[Role, ...] = ("calibration", "performance")
@@ -163,16 +163,7 @@ def make_names(files: Iterable[PurePath]) -> list[str]:
         "/".join(map(_clean, path.parts)) if name.casefold() in doubled else name
         for path, name in zip(paths, names, strict=True)
     ]
-    taken: set[str] = set()
-    numbers: dict[str, int] = {}  # of a name that stands many times: where to go on
-    for k, name in enumerate(names):
-        number = numbers.get(name, 1)
-        while (chosen := name if number == 1 else f"{name}-{number}").casefold() in taken:
-            number += 1
-        numbers[name] = number
-        taken.add(chosen.casefold())
-        names[k] = chosen
-    return names
+    return number_names(names)
 
 
 def relate(file: str | os.PathLike[str], root: Path) -> PurePath:

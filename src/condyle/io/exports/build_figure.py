@@ -39,14 +39,8 @@ def build_figure(
     """
     if names not in get_args(Names):
         raise UsageError(f"no names '{names}'; {suggest(names, get_args(Names))}", code="bad-call")
-    edges = [(joint.parent, joint.child) for joint in skeleton.joints]
-    segments = find_segments(skeleton.bodies, edges)
-    raw = _links(skeleton, motion, segments, machines=machines)
     poses = forward(skeleton, motion) if machines and any(joint.kind == "slider" for joint in skeleton.loops) else None
-    if poses is not None:
-        raw = _join_sliders(raw, skeleton, poses)
-    roots, people = _roots(raw, segments)
-    chain = reorder_links(raw, roots, skeleton.bodies)
+    chain, people = _chain_links(skeleton, motion, poses, machines=machines)
     R_parent, R_free, p_free = _motion(skeleton, motion, chain)
     frame = _nearest_frame(skeleton, motion)
     chain = _with_places(chain, R_free, frame)
@@ -94,6 +88,18 @@ def build_figure(
     if poses is not None or (motion.slide is not None and figure.pitch.any()):
         figure = replace(figure, travel=_measure_travel(figure, poses) + _follow_threads(figure, skeleton, motion))
     return name_rig(figure, RIGS[names]) if names in RIGS else figure
+
+
+def _chain_links(
+    skeleton: Skeleton, motion: Motion, poses: Take | None, *, machines: bool
+) -> tuple[list[Link], set[str]]:
+    """The links with parents first, and the roots of people; with `poses` sliders that close a loop join them."""
+    segments = find_segments(skeleton.bodies, [(joint.parent, joint.child) for joint in skeleton.joints])
+    links = _links(skeleton, motion, segments, machines=machines)
+    if poses is not None:
+        links = _join_sliders(links, skeleton, poses)
+    roots, people = _roots(links, segments)
+    return reorder_links(links, roots, skeleton.bodies), people
 
 
 def _turn_bones(R_parent: Floats, R_body_bone: Floats, parent: Ints) -> Floats:

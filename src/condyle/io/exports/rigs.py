@@ -89,94 +89,90 @@ def _require(parts: Mapping[Part, tuple[str, ...]], spine: str) -> tuple[str, ..
     return (spine, *(names[0] for part, names in parts.items() if part not in optional))
 
 
-def _build_rigs() -> dict[str, Rig]:
-    human_ik = "Shoulder Arm ForeArm Hand UpLeg Leg Foot ToeBase"
-    unity = "Shoulder UpperArm LowerArm Hand UpperLeg LowerLeg Foot Toes"
-    caps = "SHOULDER UPPER_ARM LOWER_ARM HAND UPPER_LEG LOWER_LEG FOOT"
-    smpl = "Collar Shoulder Elbow Wrist Hip Knee Ankle Foot"
-    words = ("Thumb", "Index", "Middle", "Ring", "Little")
-    pinky = (*words[:4], "Pinky")
-    hik_parts = _name_parts(("Hips", "Neck", "Head"), human_ik)
-    vrm_parts = _name_parts(("hips", "neck", "head"), unity)
-    unity_parts = _name_parts(("Hips", "Neck", "Head"), unity)
-    smpl_parts = _name_parts(("Pelvis", "Neck", "Head"), smpl, "{side}_%s")
-    spines = ("Spine1", "Spine2", "Spine3")
-    mixamo_parts = {part: tuple(f"mixamorig:{name}" for name in names) for part, names in hik_parts.items()}
-    return {
-        "mixamo": Rig(
-            "Mixamo",
-            ("Left", "Right"),
-            ("mixamorig:Spine", "mixamorig:Spine1", "mixamorig:Spine2"),
-            mixamo_parts,
-            Fingers("mixamorig:{side}Hand{finger}{joint}", pinky),
+_HUMAN_IK = "Shoulder Arm ForeArm Hand UpLeg Leg Foot ToeBase"
+_UNITY = "Shoulder UpperArm LowerArm Hand UpperLeg LowerLeg Foot Toes"
+_CAPS = "SHOULDER UPPER_ARM LOWER_ARM HAND UPPER_LEG LOWER_LEG FOOT"
+_SMPL = "Collar Shoulder Elbow Wrist Hip Knee Ankle Foot"
+_WORDS = ("Thumb", "Index", "Middle", "Ring", "Little")
+_PINKY = (*_WORDS[:4], "Pinky")
+_HIK_PARTS = _name_parts(("Hips", "Neck", "Head"), _HUMAN_IK)
+_VRM_PARTS = _name_parts(("hips", "neck", "head"), _UNITY)
+_UNITY_PARTS = _name_parts(("Hips", "Neck", "Head"), _UNITY)
+_SMPL_PARTS = _name_parts(("Pelvis", "Neck", "Head"), _SMPL, "{side}_%s")
+_SPINES = ("Spine1", "Spine2", "Spine3")
+_MIXAMO_PARTS = {part: tuple(f"mixamorig:{name}" for name in names) for part, names in _HIK_PARTS.items()}
+RIGS: dict[str, Rig] = {
+    "mixamo": Rig(
+        "Mixamo",
+        ("Left", "Right"),
+        ("mixamorig:Spine", "mixamorig:Spine1", "mixamorig:Spine2"),
+        _MIXAMO_PARTS,
+        Fingers("mixamorig:{side}Hand{finger}{joint}", _PINKY),
+    ),
+    "humanik": Rig(
+        "HumanIK",
+        ("Left", "Right"),
+        ("Spine", *(f"Spine{number}" for number in range(1, 10))),
+        _HIK_PARTS,
+        Fingers("{side}Hand{finger}{joint}", _PINKY),
+        _require(_HIK_PARTS, "Spine"),
+    ),
+    "vrm": Rig(
+        "VRM",
+        ("left", "right"),
+        ("spine", "chest", "upperChest"),
+        _VRM_PARTS,
+        Fingers("{side}{finger}{joint}", _WORDS, _PHALANGES, ("Metacarpal", "Proximal", "Distal")),
+        _require(_VRM_PARTS, "spine"),
+    ),
+    "unreal": Rig(
+        "Unreal",
+        ("l", "r"),
+        tuple(f"spine_{number:02d}" for number in range(1, 6)),
+        _name_parts(
+            ("pelvis", "neck_01+neck_02", "head"),
+            "clavicle upperarm lowerarm hand thigh calf foot ball",
+            "%s_{side}",
         ),
-        "humanik": Rig(
-            "HumanIK",
-            ("Left", "Right"),
-            ("Spine", *(f"Spine{number}" for number in range(1, 10))),
-            hik_parts,
-            Fingers("{side}Hand{finger}{joint}", pinky),
-            _require(hik_parts, "Spine"),
+        Fingers("{finger}_{joint}_{side}", ("thumb", "index", "middle", "ring", "pinky"), ("01", "02", "03")),
+        arms_down_deg=45.0,
+    ),
+    "unity": Rig(
+        "Unity",
+        ("Left", "Right"),
+        ("Spine", "Chest", "UpperChest"),
+        _UNITY_PARTS,
+        Fingers("{side}{finger}{joint}", _WORDS, _PHALANGES),
+        _require(_UNITY_PARTS, "Spine"),
+    ),
+    "smpl": Rig(
+        "SMPL",
+        ("L", "R"),
+        _SPINES,
+        _SMPL_PARTS,
+        required=(*_SPINES, *(names[0] for names in _SMPL_PARTS.values())),
+    ),
+    "cmu": Rig(
+        "CMU",
+        ("l", "r"),
+        ("lowerback", "upperback", "thorax"),
+        _name_parts(("root", "lowerneck+upperneck", "head"), "clavicle humerus radius wrist femur tibia foot toes"),
+        legs_out_deg=20.0,
+    ),
+    "slimevr": Rig(
+        "SlimeVR",
+        ("LEFT", "RIGHT"),
+        ("WAIST", "CHEST", "UPPER_CHEST"),
+        _name_parts(("HIP", "NECK", "HEAD"), _CAPS, "{side}_%s"),
+        Fingers(
+            "{side}_{finger}_{joint}",
+            ("THUMB", "INDEX", "MIDDLE", "RING", "LITTLE"),
+            ("PROXIMAL", "INTERMEDIATE", "DISTAL"),
+            ("METACARPAL", "PROXIMAL", "DISTAL"),
         ),
-        "vrm": Rig(
-            "VRM",
-            ("left", "right"),
-            ("spine", "chest", "upperChest"),
-            vrm_parts,
-            Fingers("{side}{finger}{joint}", words, _PHALANGES, ("Metacarpal", "Proximal", "Distal")),
-            _require(vrm_parts, "spine"),
-        ),
-        "unreal": Rig(
-            "Unreal",
-            ("l", "r"),
-            tuple(f"spine_{number:02d}" for number in range(1, 6)),
-            _name_parts(
-                ("pelvis", "neck_01+neck_02", "head"),
-                "clavicle upperarm lowerarm hand thigh calf foot ball",
-                "%s_{side}",
-            ),
-            Fingers("{finger}_{joint}_{side}", ("thumb", "index", "middle", "ring", "pinky"), ("01", "02", "03")),
-            arms_down_deg=45.0,
-        ),
-        "unity": Rig(
-            "Unity",
-            ("Left", "Right"),
-            ("Spine", "Chest", "UpperChest"),
-            unity_parts,
-            Fingers("{side}{finger}{joint}", words, _PHALANGES),
-            _require(unity_parts, "Spine"),
-        ),
-        "smpl": Rig(
-            "SMPL",
-            ("L", "R"),
-            spines,
-            smpl_parts,
-            required=(*spines, *(names[0] for names in smpl_parts.values())),
-        ),
-        "cmu": Rig(
-            "CMU",
-            ("l", "r"),
-            ("lowerback", "upperback", "thorax"),
-            _name_parts(("root", "lowerneck+upperneck", "head"), "clavicle humerus radius wrist femur tibia foot toes"),
-            legs_out_deg=20.0,
-        ),
-        "slimevr": Rig(
-            "SlimeVR",
-            ("LEFT", "RIGHT"),
-            ("WAIST", "CHEST", "UPPER_CHEST"),
-            _name_parts(("HIP", "NECK", "HEAD"), caps, "{side}_%s"),
-            Fingers(
-                "{side}_{finger}_{joint}",
-                ("THUMB", "INDEX", "MIDDLE", "RING", "LITTLE"),
-                ("PROXIMAL", "INTERMEDIATE", "DISTAL"),
-                ("METACARPAL", "PROXIMAL", "DISTAL"),
-            ),
-            lone_chest=1,  # trackers are called by where they are worn
-        ),
-    }
-
-
-RIGS = _build_rigs()
+        lone_chest=1,  # trackers are called by where they are worn
+    ),
+}
 
 
 def name_rig(figure: Figure, rig: Rig) -> Figure:

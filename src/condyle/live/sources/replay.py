@@ -41,7 +41,7 @@ class ReplaySource:
         self.word = word
         self.ended = False
         self.bad_packets, self.fault = 0, ""
-        self._recording, self._factor, self._next = recording, factor, 0
+        self._recording, self._next = recording, 0
         self._due = find_due_times(recording) / factor
         self._begin: float | None = None
         self._layout: Layout | None = None
