@@ -354,7 +354,9 @@ def _carry_effects(
         one, variance = found[a], shared[a]
         groups = np.repeat(np.arange(len(variance)), GROUP_COLUMNS[: len(variance)])
         X = np.concatenate([X, blocks.move_along(a)], axis=1)
-        at, B = inverse.apply((flat.T @ X) * np.repeat(S[:, a], 6)[:, None], a)
+        at = inverse.reach(a)
+        near = flat if len(at) == flat.shape[1] else flat[:, at]
+        B = inverse.apply((near.T @ X) * np.repeat(S[:, a], 6)[at, None], a)
         along = B[:, len(groups) :] * ALONG_EFFECT_RATIO * np.sqrt(3 * (not one.white) * variance[:LOCAL_GROUPS].sum())
         B, here, room = B[:, : len(groups)] * np.sqrt(variance[groups]), np.ix_(at, at), groups >= LOCAL_GROUPS
         V[here] += B[:, ~room] @ B[:, ~room].T + along @ along.T
