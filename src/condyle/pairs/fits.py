@@ -256,7 +256,7 @@ def gap_blocks(
 ) -> Iterator[tuple[slice, Floats]]:
     """The same block by block of the frames."""
     i, j = np.asarray(pairs).T
-    to_gaps = GapMap(take.bodies, pairs, p_child_joint, p_parent_joint)
+    to_gaps = JointMap(take.bodies, pairs, p_child_joint, p_parent_joint)
     for rows, X in blocks(take):
         seen = take.seen[rows]
         gap = to_gaps.apply(X).reshape(3, len(seen), len(pairs))
@@ -265,7 +265,7 @@ def gap_blocks(
         yield rows, gap
 
 
-class GapMap:
+class JointMap:
     """What turns stacked poses (3 n, 4 m) of m bodies into gaps of P joints, and back; made once for all blocks."""
 
     def __init__(self, bodies: int, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> None:
@@ -356,7 +356,7 @@ def _gap_sums(take: Take, pairs: Ints, c: Floats, l: Floats) -> tuple[Floats, Fl
     """Sums of R_i' gap, R_j' gap (P, 3) and gap.gap (P,) over the frames in which both are seen."""
     order = np.argsort(pairs[:, 0], kind="stable")  # as a map of many bodies is fastest
     i, j = pairs[order].T
-    to_gaps = GapMap(take.bodies, pairs[order], c[order], l[order])
+    to_gaps = JointMap(take.bodies, pairs[order], c[order], l[order])
     slopes, square = np.zeros((2, len(pairs), 3)), np.zeros(len(pairs))
     for rows, X in blocks(take):
         both = take.seen[rows, i] & take.seen[rows, j]
