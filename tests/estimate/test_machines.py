@@ -12,6 +12,7 @@ from condyle.estimate import machines as module
 from condyle.estimate.kinds import INDEPENDENT_SAMPLES_HZ, measure_motion, measure_world_motion
 from condyle.estimate.machines import (
     Universal,
+    _alternate,
     find_sliders,
     find_thread,
     fit_universal,
@@ -145,6 +146,16 @@ def test_axes_are_not_sought_where_no_two_could_leave_so_little_but_what_they_le
         assert (some.off[~near] > most[~near]).all()
         np.testing.assert_array_equal(some.off[near], whole.off[near])
         np.testing.assert_array_equal(some.axis_child[near], whole.axis_child[near])
+
+
+def test_no_two_axes_leave_less_than_what_rules_them_out(rng: np.random.Generator) -> None:
+    off = rng.standard_normal((200, 9, 12)) * np.geomspace(0.01, 1.0, 9)[:, None]
+    C = (off @ off.swapaxes(1, 2)).reshape(200, 3, 3, 3, 3)
+    least = _alternate(C, np.full(200, np.inf))[0]
+    np.testing.assert_array_equal(_alternate(C, least)[0], least)
+    ruled_out = _alternate(C, 0.5 * least)
+    assert 20 < np.count_nonzero(~ruled_out[1].any(axis=1)) < 180
+    assert (ruled_out[0] > 0.5 * least).all()
 
 
 def test_every_joint_has_its_main_axis_and_the_share_of_it() -> None:

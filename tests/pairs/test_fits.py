@@ -7,7 +7,7 @@ import pytest
 
 from condyle.maths import rotation
 from condyle.model.take import Take
-from condyle.pairs.fits import all_pairs, apply_joints, fit_pairs, gaps, refine_pairs
+from condyle.pairs.fits import JointMap, all_pairs, fit_pairs, gaps, refine_pairs
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import human, simulate
 from tests.oracle import stacked
@@ -218,10 +218,17 @@ def test_every_pair_is_listed_once(m) -> None:
     assert len({frozenset(pair) for pair in pairs.tolist()}) == m * (m - 1) // 2 == len(pairs)
 
 
-def test_gaps_are_the_same_whether_all_bodies_or_those_of_each_pair_are_multiplied(monkeypatch) -> None:
+def test_gaps_and_what_they_pull_are_the_same_whether_all_bodies_or_those_of_each_pair_are_multiplied(
+    monkeypatch,
+) -> None:
     rng = np.random.default_rng(4)
-    X, pairs = rng.standard_normal((30, 4 * 7)), np.array([[1, 0], [2, 1], [6, 3]])
-    c, l = rng.standard_normal((2, 3, 3))
-    whole = apply_joints(X, pairs, c, l)
+    m, pairs = 21, np.array([[10, 0], [2, 1], [6, 20], [1, 0], [20, 19]])  # neither children nor parents in order
+    X, (c, l) = rng.standard_normal((30, 4 * m)), rng.standard_normal((2, 5, 3))
+    dense = JointMap(m, pairs, c, l)
     monkeypatch.setattr("condyle.pairs.fits.DENSE_MAX_BODIES", 6)
-    np.testing.assert_allclose(apply_joints(X, pairs, c, l), whole, atol=1e-12)
+    few = JointMap(m, pairs, c, l)
+    gap, poses = dense.apply(X), X.reshape(30, m, 4)
+    np.testing.assert_allclose(few.apply(X), gap, atol=1e-12)
+    pulls = [np.einsum("nkx,nk->kx", poses[:, side, :3], gap) for side in pairs.T]
+    for one in (dense, few):
+        np.testing.assert_allclose(one.multiply(X, gap), pulls, atol=1e-12)

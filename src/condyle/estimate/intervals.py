@@ -8,7 +8,7 @@ Where the gap is white and no larger than the sensors' noise, only the joint's o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
@@ -170,10 +170,15 @@ def _carry_errors(
     white = small & ~_is_correlated(blocks)
     # Where most joints come apart by noise alone no skin moves and no field is bent: what another one shows is its own.
     clean, world = bool(2 * small.sum() > J), not take.markers  # bodies that cameras see are in no bent field
-    found = list(_find_effects(blocks, explained, white, clean, world))
+
+    def pull(a: int, X: Floats) -> Floats:
+        at = inverse.reach(a)
+        near = flat if len(at) == flat.shape[1] else flat[:, at]
+        return np.concatenate([near.T @ X, near.T @ blocks.move_along(a)], axis=1)
+
+    found = list(_find_effects(blocks, explained, white, clean, world, pull))
     white = np.array([one.white for one in found])
-    V, faint, hidden = _carry_effects(blocks, found, flat, inverse, S, world)
-    blocks.shapes = None  # they are large
+    V, faint, hidden = _carry_effects(blocks, found, pull, inverse, S, world)
     rest = np.stack([one.rest for one in found], axis=2)  # (b, 3, J)
     stretch = np.array([1.0 if one.white else long_run(one.rest, blocks.step, blocks.run) for one in found])
     C = np.einsum("bxi,bxj->ij", rest, rest) / (3 * blocks.count) * np.sqrt(stretch[:, None] * stretch)
@@ -208,6 +213,7 @@ class _GapEffects:
     rest      (b, 3) [m] what they leave of the gap
     gain      twice the log likelihood that they gain over correlated noise
     shown     [m] rms length of the gap that follows the angle, and the place
+    pulled    (r, F + 2) what its shapes do to the unknowns' right side; None where they were not asked for
     """
 
     base: Floats
@@ -217,14 +223,21 @@ class _GapEffects:
     gain: float
     shown: tuple[float, float]
     white: bool
+    pulled: Floats | None = None
 
 
-def _find_effects(blocks: Blocks, explained: Floats, white: Bools, clean: bool, world: bool) -> Iterator[_GapEffects]:
+Pull = Callable[[int, "Floats"], "Floats"]
+
+
+def _find_effects(
+    blocks: Blocks, explained: Floats, white: Bools, clean: bool, world: bool, pull: Pull
+) -> Iterator[_GapEffects]:
     """The effects at each joint.
 
     explained   (J,) [m^2] per axis variance of the gap that the sensors' noise makes
     white       (J,) joints whose gap looks like noise alone
     clean       whether the usual joint has no more than that
+    pull        what shapes (3 b, F) of an error at a joint, and its centre moving along, do to the right side
     """
     J, columns = len(blocks.pairs), sum(GROUP_COLUMNS)
     for part in blocks_of(J, 3 * 8 * blocks.count * columns):
@@ -247,7 +260,7 @@ def _find_effects(blocks: Blocks, explained: Floats, white: Bools, clean: bool, 
         effects: Iterator[_GapEffects] = iter(())
         if len(some):
             facts = (y[some], Q[some], q[some], limit[some], total[some], explained[joints[some]], white[joints[some]])
-            effects = _fit_gaps(blocks, joints[some], *facts, clean, world)
+            effects = _fit_gaps(blocks, joints[some], *facts, clean, world, pull)
         quiet = np.zeros(len(GROUP_COLUMNS) if world else LOCAL_GROUPS)
         for k in range(len(joints)):
             if none[k]:
@@ -268,6 +281,7 @@ def _fit_gaps(
     white: Bools,
     clean: bool,
     world: bool,
+    pull: Pull,
 ) -> Iterator[_GapEffects]:
     """The effects at joints (P,) with gaps y (P, 3 b), the unknowns' columns Q and orthonormal ones q (P, 3 b, 6) for
     them, the most that effects may add up to (P,) [m^2], and the weight of all blocks (P,).
@@ -295,29 +309,32 @@ def _fit_gaps(
             if white[k]:
                 variance[OWN_GROUPS:] *= sure
                 variance *= gain > 0
-        yield _GapEffects(q[k], variance, most, rest, float(gain), shown, bool(white[k]) and gain <= EFFECT_MIN_GAIN)
+        noise, pulled = bool(white[k]) and gain <= EFFECT_MIN_GAIN, pull(int(joints[k]), X[k])
+        yield _GapEffects(q[k], variance, most, rest, float(gain), shown, noise, pulled)
 
 
 def _shapes(blocks: Blocks, joints: Ints, q: Floats, world: bool) -> Floats:
     """(P, 3 b, F) shapes an error could take at joints (P,) in the size that shows beside their centres' columns q,
     weighted as their gaps are.
     """
-    if blocks.shapes is not None and np.array_equal(blocks.shapes[0], joints):
-        return blocks.shapes[1]
     X = blocks.weight_features(joints, pulled=True, world=world)
     share = _measure_shown_shares(q, X)
     X /= np.sqrt(np.repeat(share, GROUP_COLUMNS[: share.shape[1]], axis=1))[:, None]
-    blocks.shapes = joints, X
     return X
 
 
-def _each_shape(
-    blocks: Blocks, joints: Ints, found: Sequence[_GapEffects], world: bool
+def _pull_shapes(
+    blocks: Blocks, joints: Ints, found: Sequence[_GapEffects], pull: Pull, world: bool
 ) -> Iterator[tuple[int, Floats]]:
-    """Each of the joints (P,) with its shapes (3 b, F), made for many of them at a time."""
-    for part in blocks_of(len(joints), 3 * 8 * blocks.count * sum(GROUP_COLUMNS)):
-        own = joints[part]
-        yield from zip(own.tolist(), _shapes(blocks, own, np.stack([found[a].base for a in own]), world), strict=True)
+    """Each of the joints (P,) with what its shapes do to the right side, as it was made when they were fitted."""
+    left, made = [a for a in joints.tolist() if found[a].pulled is None], dict[int, "Floats"]()
+    for part in blocks_of(len(left), 3 * 8 * blocks.count * sum(GROUP_COLUMNS)):
+        own = left[part]
+        shapes = _shapes(blocks, np.array(own), np.stack([found[a].base for a in own]), world)
+        made |= {a: pull(a, X) for a, X in zip(own, shapes, strict=True)}
+    for a in joints.tolist():
+        pulled = found[a].pulled
+        yield a, made[a] if pulled is None else pulled
 
 
 def _measure_shown_shares(q: Floats, X: Floats) -> Floats:
@@ -333,7 +350,7 @@ def _measure_shown_shares(q: Floats, X: Floats) -> Floats:
 def _carry_effects(
     blocks: Blocks,
     found: list[_GapEffects],
-    flat: Floats,
+    pull: Pull,
     inverse: WholeInverse | NearInverse,
     S: Floats,
     world: bool,
@@ -342,19 +359,17 @@ def _carry_effects(
     that of effects in gaps that look white.
 
     Every joint's angle is its own, but the room is one: what bends it at one joint bends it at the others.
-
-    flat   (3b, 6J) the unknowns' columns, weighted as the gaps are
     """
     usual = median(np.stack([one.variance for one in found]))
-    V, faint, hidden = np.zeros((3, flat.shape[1], flat.shape[1]))
+    V, faint, hidden = np.zeros((3, 6 * len(found), 6 * len(found)))
     common = np.zeros((len(V), sum(GROUP_COLUMNS[LOCAL_GROUPS : len(usual)])))
     shared = [share_effects(one.variance, usual, one.limit) for one in found]
     some = np.array([a for a, variance in enumerate(shared) if variance.any()], dtype=np.int64)
-    for a, X in _each_shape(blocks, some, found, world):
+    for a, pulled in _pull_shapes(blocks, some, found, pull, world):
         one, variance = found[a], shared[a]
         groups = np.repeat(np.arange(len(variance)), GROUP_COLUMNS[: len(variance)])
-        X = np.concatenate([X, blocks.move_along(a)], axis=1)
-        at, B = inverse.apply((flat.T @ X) * np.repeat(S[:, a], 6)[:, None], a)
+        at = inverse.reach(a)
+        B = inverse.apply(pulled * np.repeat(S[:, a], 6)[at, None], a)
         along = B[:, len(groups) :] * ALONG_EFFECT_RATIO * np.sqrt(3 * (not one.white) * variance[:LOCAL_GROUPS].sum())
         B, here, room = B[:, : len(groups)] * np.sqrt(variance[groups]), np.ix_(at, at), groups >= LOCAL_GROUPS
         V[here] += B[:, ~room] @ B[:, ~room].T + along @ along.T
@@ -376,13 +391,9 @@ def share_effects(variance: Floats, usual: Floats, limit: float) -> Floats:
 
 
 class Blocks:
-    """Gaps and designs averaged over short blocks of frames, block by block within segments.
-
-    shapes   joints, and their shapes that were made last: what is fitted is carried through the estimator next
-    """
+    """Gaps and designs averaged over short blocks of frames, block by block within segments."""
 
     def __init__(self, take: Take, solution: Solution) -> None:
-        self.shapes: tuple[Ints, Floats] | None = None
         self.angle_noise: Floats = np.zeros(len(solution.pairs))  # rad, of the angles about each axis
         rate = take.rate if np.isfinite(take.rate) else 1.0
         length = max(1, min(round(rate / BLOCK_RATE_HZ), take.frames // BLOCK_MIN_COUNT))
@@ -415,7 +426,7 @@ class Blocks:
         if self.count <= most:
             return self
         part, chosen = copy(self), evenly(self.count, most)
-        part.count, part.step, part.shapes = most, self.step * self.count / most, None
+        part.count, part.step = most, self.step * self.count / most
         for name in ("first", "weight", "fresh", "run", "place", "R_child", "R_parent", "Z", "arm", "gap"):
             setattr(part, name, getattr(self, name)[chosen])
         part.__dict__["_angles"] = self._angles[chosen]

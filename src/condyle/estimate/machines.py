@@ -88,16 +88,17 @@ def fit_universal(take: Take, pairs: Ints, most: Floats | None = None) -> Univer
 
 def _alternate(C: Floats, limit: Floats) -> tuple[Floats, Floats, Floats]:
     """(P,) the least variance of u R v, for R with covariances C, that is found from four starts, and its u and v
-    (P, 3): one after the other in turn, until they stay. Where the least of any entries of R is above the limit (P,),
-    that is told, and no axes are sought.
+    (P, 3): one after the other in turn, until they stay. Where it cannot be below the limit (P,), a bound is told, and
+    no axes are sought.
 
-    The first start is next to those entries, which of a universal joint are u v' alone.
+    The first start is next to the entries of R that vary least together, which of a universal joint are u v' alone.
     """
     P = len(C)
     value, entries = np.linalg.eigh(C.reshape(P, 9, 9))
-    bound, pair = value[:, 0], np.tile(np.arange(P), 4)
+    _, like, nearest = np.linalg.svd(entries[:, :, 0].reshape(P, 3, 3))
+    share, nearest = like[:, 0] ** 2, nearest[:, 0]  # most that any u v' has of those entries; the rest varies more
+    bound, pair = share * value[:, 0] + (1 - share) * value[:, 1], np.tile(np.arange(P), 4)
     still = np.flatnonzero((bound <= limit)[pair])
-    nearest = np.linalg.svd(entries[:, :, 0].reshape(P, 3, 3))[2][:, 0]
     u, v, left = (
         np.zeros((4 * P, 3)),
         np.concatenate([nearest, np.repeat(np.eye(3), P, axis=0)]),

@@ -109,7 +109,8 @@ def find_touching_joints(
     held = ("not-worn", "slider")
     known |= {frozenset(pairs[edge].tolist()) for edge, reason in structure.apart.items() if reason in held}
     on_rails = {body for edge in structure.sliders for body in pairs[edge].tolist()}
-    known |= {frozenset(pair) for pair in pairs.tolist() if on_rails & set(pair)}
+    if on_rails:
+        known |= {frozenset(pair) for pair in pairs.tolist() if on_rails & set(pair)}
     still = take.names.index(WORLD) if options.world else None
     good = find_lasting(take, structure.good)
     contacts = find_connections(take, edges, usual, known, good, still)

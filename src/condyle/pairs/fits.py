@@ -256,53 +256,76 @@ def gap_blocks(
 ) -> Iterator[tuple[slice, Floats]]:
     """The same block by block of the frames."""
     i, j = np.asarray(pairs).T
+    to_gaps = JointMap(take.bodies, pairs, p_child_joint, p_parent_joint)
     for rows, X in blocks(take):
         seen = take.seen[rows]
-        gap = apply_joints(X, pairs, p_child_joint, p_parent_joint).reshape(3, len(seen), len(pairs))
+        gap = to_gaps.apply(X).reshape(3, len(seen), len(pairs))
         if not seen.all():
             gap[:, ~(seen[:, i] & seen[:, j])] = np.nan
         yield rows, gap
 
 
-def apply_joints(X: Floats, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
-    """(3 n, P) [m] gaps of joints in stacked poses X (3 n, 4 m)."""
-    bodies = X.shape[1] // 4
-    if bodies <= DENSE_MAX_BODIES:
-        return np.asarray(X @ gap_columns(bodies, pairs, p_child_joint, p_parent_joint))
-    child, parent = (
-        _apply_halves(X, own, p) for own, p in zip(np.asarray(pairs).T, (p_child_joint, p_parent_joint), strict=True)
-    )
-    return np.subtract(child, parent, out=child)
+class JointMap:
+    """What turns stacked poses (3 n, 4 m) of m bodies into gaps of P joints, and back; made once for all blocks."""
+
+    def __init__(self, bodies: int, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> None:
+        self.i, self.j = np.asarray(pairs).T
+        self.dense, self.halves = np.empty((0, 0)), list[_HalfMap]()
+        if bodies <= DENSE_MAX_BODIES:
+            self.dense = gap_columns(bodies, pairs, p_child_joint, p_parent_joint)
+        else:
+            self.halves = [_HalfMap(bodies, self.i, p_child_joint), _HalfMap(bodies, self.j, p_parent_joint)]
+
+    def apply(self, X: Floats) -> Floats:
+        """(3 n, P) [m] gaps of the joints in stacked poses."""
+        if not self.halves:
+            return np.asarray(X @ self.dense)
+        child, parent = (half.apply(X) for half in self.halves)
+        return np.subtract(child, parent, out=child)
+
+    def multiply(self, X: Floats, gap: Floats) -> Floats:
+        """(2, P, 3) products of gaps (3 n, P) with the rotations of children, and of parents, in stacked poses."""
+        if self.halves:
+            return np.stack([half.multiply(X, gap) for half in self.halves])
+        back, k = (X.T @ gap).reshape(X.shape[1] // 4, 4, -1), np.arange(gap.shape[1])
+        return np.stack([back[self.i, :3, k], back[self.j, :3, k]])
 
 
-def _apply_halves(X: Floats, bodies: Ints, points: Floats) -> Floats:
-    """(3 n, P) [m] where points (P, 3) of bodies (P,) are in stacked poses X (3 n, 4 m): a few neighbouring columns of
-    X at a time, since in a product with all of them nearly everything would be zero.
+class _HalfMap:
+    """The same of points (P, 3) of bodies (P,) alone: a few neighbouring columns of the poses at a time, since in a
+    product with all of them nearly everything would be zero.
     """
-    order = np.argsort(bodies, kind="stable")
-    own, p = bodies[order], np.concatenate([points, np.ones((len(points), 1))], axis=1)[order]
-    out = np.empty((len(X), len(own)))
-    for first in range(0, X.shape[1] // 4, BODIES_AT_A_TIME):
-        some = slice(*np.searchsorted(own, (first, first + BODIES_AT_A_TIME)).tolist())
-        part = X[:, 4 * first : 4 * (first + BODIES_AT_A_TIME)]
-        W = np.zeros((part.shape[1] // 4, 4, some.stop - some.start))
-        W[own[some] - first, :, np.arange(W.shape[2])] = p[some]
-        np.matmul(part, W.reshape(part.shape[1], W.shape[2]), out=out[:, some])
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
-    return out.take(back, axis=1)
 
+    def __init__(self, bodies: int, own: Ints, points: Floats) -> None:
+        order = np.argsort(own, kind="stable")
+        self.order: Ints | None = None if (order[1:] > order[:-1]).all() else order
+        self.back = np.argsort(order)
+        own, p = own[order], np.concatenate([points, np.ones((len(points), 1))], axis=1)[order]
+        self.groups = list[tuple[slice, slice, Ints, Floats]]()
+        for first in range(0, bodies, BODIES_AT_A_TIME):
+            last = min(first + BODIES_AT_A_TIME, bodies)
+            some = slice(*np.searchsorted(own, (first, last)).tolist())
+            if some.start == some.stop:
+                continue
+            W = np.zeros((last - first, 4, some.stop - some.start))
+            W[own[some] - first, :, np.arange(W.shape[2])] = p[some]
+            columns = W.reshape(4 * len(W), W.shape[2])
+            self.groups.append((slice(4 * first, 4 * last), some, own[some] - first, columns))
 
-def _multiply_halves(X: Floats, bodies: Ints, gap: Floats) -> Floats:
-    """(P, 3) products of gaps (3 n, P) with the rotations of bodies (P,) in stacked poses X, as `_apply_halves`."""
-    order, out = np.argsort(bodies, kind="stable"), np.empty((len(bodies), 3))
-    own, gap = bodies[order], gap.take(order, axis=1)
-    for first in range(0, X.shape[1] // 4, BODIES_AT_A_TIME):
-        some = slice(*np.searchsorted(own, (first, first + BODIES_AT_A_TIME)).tolist())
-        part = X[:, 4 * first : 4 * (first + BODIES_AT_A_TIME)]
-        back = (part.T @ gap[:, some]).reshape(part.shape[1] // 4, 4, -1)
-        out[order[some]] = back[own[some] - first, :3, np.arange(back.shape[2])]
-    return out
+    def apply(self, X: Floats) -> Floats:
+        """(3 n, P) [m] where the points are."""
+        out = np.empty((len(X), len(self.back)))
+        for columns, some, _, W in self.groups:
+            np.matmul(X[:, columns], W, out=out[:, some])
+        return out if self.order is None else out.take(self.back, axis=1)
+
+    def multiply(self, X: Floats, gap: Floats) -> Floats:
+        """(P, 3) products of gaps (3 n, P) with the bodies' rotations."""
+        gap, out = gap if self.order is None else gap.take(self.order, axis=1), np.empty((len(self.back), 3))
+        for columns, some, own, _ in self.groups:
+            back = (X[:, columns].T @ gap[:, some]).reshape(-1, 4, len(own))
+            out[some] = back[own, :3, np.arange(len(own))]
+        return out if self.order is None else out[self.back]
 
 
 def gap_columns(bodies: int, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
@@ -331,26 +354,20 @@ def refine_pairs(take: Take, fits: PairFits) -> PairFits:
 
 def _gap_sums(take: Take, pairs: Ints, c: Floats, l: Floats) -> tuple[Floats, Floats, Floats]:
     """Sums of R_i' gap, R_j' gap (P, 3) and gap.gap (P,) over the frames in which both are seen."""
-    i, j = pairs.T
-    b_child, b_parent, square = np.zeros((len(i), 3)), np.zeros((len(i), 3)), np.zeros(len(i))
-    W = gap_columns(take.bodies, pairs, c, l) if take.bodies <= DENSE_MAX_BODIES else None
-    dense = np.zeros((0, 0) if W is None else W.shape)
+    order = np.argsort(pairs[:, 0], kind="stable")  # as a map of many bodies is fastest
+    i, j = pairs[order].T
+    to_gaps = JointMap(take.bodies, pairs[order], c[order], l[order])
+    slopes, square = np.zeros((2, len(pairs), 3)), np.zeros(len(pairs))
     for rows, X in blocks(take):
         both = take.seen[rows, i] & take.seen[rows, j]
         mask = None if both.all() else np.tile(both, (3, 1))
-        step = GAP_ROWS if W is not None else max(len(X), 1)
+        step = GAP_ROWS if take.bodies <= DENSE_MAX_BODIES else max(len(X), 1)
         for first in range(0, len(X), step):
             part = X[first : first + step]
-            flat = apply_joints(part, pairs, c, l) if W is None else part @ W
+            flat = to_gaps.apply(part)
             if mask is not None:
                 flat *= mask[first : first + step]
             square += np.einsum("np,np->p", flat, flat)
-            if W is None:
-                b_child += _multiply_halves(part, i, flat)
-                b_parent += _multiply_halves(part, j, flat)
-            else:
-                dense += part.T @ flat
-    if W is not None:
-        back, k = dense.reshape(take.bodies, 4, len(i)), np.arange(len(i))
-        b_child, b_parent = back[i, :3, k], back[j, :3, k]
-    return b_child, b_parent, square
+            slopes += to_gaps.multiply(part, flat)
+    back = np.argsort(order)
+    return slopes[0, back], slopes[1, back], square[back]

@@ -28,9 +28,13 @@ class WholeInverse:
     def __init__(self, N: Floats, basis: Floats) -> None:
         self.gain = invert_normal(N, basis)
 
-    def apply(self, values: Floats, a: int) -> tuple[Ints, Floats]:
-        """The unknowns that values (6J, F), which are those of an error at joint a, change, and by how much."""
-        return np.arange(len(self.gain)), self.gain @ values
+    def reach(self, a: int) -> Ints:
+        """(r,) the unknowns that an error at joint a changes."""
+        return np.arange(len(self.gain))
+
+    def apply(self, values: Floats, a: int) -> Floats:
+        """(r, F) by how much values (r, F) of the right side do, which are those of an error at joint a."""
+        return np.asarray(self.gain @ values)
 
     def carry(self, M: Floats) -> Floats:
         """(6J, 6J) covariance of the unknowns from that of the normal equations' right side."""
@@ -84,10 +88,12 @@ class NearInverse:
         P, K = self.near[joints].shape
         return np.asarray((self.free[self.near[joints]] @ values.reshape(P, K, 6, -1)).reshape(values.shape))
 
-    def apply(self, values: Floats, a: int) -> tuple[Ints, Floats]:
+    def reach(self, a: int) -> Ints:
+        return np.asarray(self.unknowns(np.array([a]))[0])
+
+    def apply(self, values: Floats, a: int) -> Floats:
         joints = np.array([a])
-        at = self.unknowns(joints)[0]
-        return at, self.solve(joints, self.equations(joints), values[at][None])[0]
+        return np.asarray(self.solve(joints, self.equations(joints), values[None])[0])
 
     def carry(self, M: Floats) -> Floats:
         J = len(self.near)

@@ -11,7 +11,7 @@ import numpy as np
 from ..maths.least_squares import is_above, solve_normal
 from ..maths.spool import BLOCK_BYTES, blocks, empty, over_frames
 from ..model.values import dataclass
-from .fits import apply_joints, gap_columns
+from .fits import JointMap, gap_columns
 from .outliers import FAINT_GAP_SHARE, ROUNDING_M
 from .sums import whole_gram, whole_stack
 
@@ -128,8 +128,9 @@ class Rows:
     def gap(self, u: Floats) -> Floats:
         """(3, n, J) gaps, world axis first, 0 where not seen."""
         flat, halves = empty((len(self.X), len(self.pairs))), u.reshape(-1, 2, 3)
+        to_gaps = JointMap(self.X.shape[1] // 4, self.pairs, halves[:, 0], halves[:, 1])
         for rows in blocks(self.X):
-            flat[rows] = apply_joints(self.X[rows], self.pairs, halves[:, 0], halves[:, 1])
+            flat[rows] = to_gaps.apply(self.X[rows])
         gap: Floats = flat.reshape(3, *self.seen.shape)
         return gap if self.whole else np.multiply(gap, self.seen, out=gap)
 

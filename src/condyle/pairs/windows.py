@@ -26,7 +26,7 @@ WINDOW_BLOCK_S = 0.5  # s
 WINDOW_DOUBLINGS = 4  # times that windows double: 1, 2, 4 and 8 s
 WINDOW_LONGEST_HOLE_S = 0.25  # s without a frame, across which no window reaches
 WINDOW_RIDGE_RAD2 = 3e-4  # half mean square rotation [rad^2] below which a point is drawn towards the sensors
-WINDOW_CHUNK_BYTES = 16_000_000  # of the sums of blocks that are held at a time
+WINDOW_CHUNK_BYTES = 4_000_000  # of the sums of blocks that are held at a time; with joins and fits seven times that
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +112,7 @@ def sum_windows(take: Take, good: Bools | None = None) -> Iterator[Windows]:
     reach = 2**WINDOW_DOUBLINGS
     m = take.bodies + 1
     most = max(WINDOW_CHUNK_BYTES // (112 * m * m), 2 * reach)
+    most -= most % reach  # so that a part has the windows that the whole take would have
     start = 0
     while start < len(blocks):
         stop = len(blocks) if start + 2 * most >= len(blocks) else start + most
