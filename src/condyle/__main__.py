@@ -4,8 +4,8 @@ import os
 import sys
 from _signal import SIG_IGN, SIGINT, getsignal, signal  # type: ignore[import-not-found]  # signal imports enum first
 
-GARBAGE_MIN_OBJECTS = 10_000  # objects made between two searches for cycles; with Python's 700 they are a tenth of a
-# short fit, since importing makes many objects and no cycles
+GARBAGE_MIN_OBJECTS = 100_000  # objects made between two searches for cycles: more than a short fit makes. With Python's
+# 700 they were a tenth of it, with 10,000 a twentieth, since importing makes many objects and no cycles
 
 
 def _end(number: int, frame: object) -> None:
