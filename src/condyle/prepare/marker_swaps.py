@@ -288,7 +288,7 @@ def _close(rows: Ints) -> Ints:
         return rows[:0]
     apart = rows[MARKER_SWAP_MIN_FRAMES - 1 :] - rows[: len(rows) - MARKER_SWAP_MIN_FRAMES + 1]
     near = np.flatnonzero(apart <= STRETCH_MAX_GAP_FRAMES)
-    return rows[distinct((near[:, None] + np.arange(MARKER_SWAP_MIN_FRAMES)).ravel())]
+    return np.asarray(rows[distinct(near[:, None] + np.arange(MARKER_SWAP_MIN_FRAMES))])
 
 
 def _repair(one: MarkerCluster, other: MarkerCluster, rows: Ints, a: int, b: int) -> Bools:
