@@ -4,7 +4,7 @@ import os
 import sys
 from _signal import SIG_IGN, SIGINT, getsignal, signal  # type: ignore[import-not-found]  # signal imports enum first
 
-GARBAGE_MIN_OBJECTS = 100_000  # objects made between two searches for cycles: more than a short fit makes. They took a
+GARBAGE_MIN_OBJECTS = 200_000  # objects made between two searches for cycles: more than a short fit makes. They took a
 # tenth of it with Python's 700, a twentieth with 10,000: importing makes many objects and no cycles
 FREED_FIRST_BYTES = 2**24  # once these were freed, glibc keeps the pages of arrays up to this size for the next ones: a
 # fifteenth of a fit. They are never touched, so they cost nothing
