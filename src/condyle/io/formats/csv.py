@@ -76,6 +76,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     if b"\r" in first_block(text, text.find(b"\n") + 1):  # elsewhere a name may hold a CR
         text = with_line_feeds(text)
     table = read_head(text)
+    del text  # its rows are a copy, and what comes next can have its room
     values, cut = parse_rows(table.rows, table.columns, line=table.line, separator=table.separator, line_ends=True)
     findings = check_frames(table.facts, len(values), cut)
     if len(values) == 0:
