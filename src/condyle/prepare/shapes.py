@@ -201,6 +201,8 @@ def _patterns(seen: Bools) -> tuple[Bools, Ints]:
 
 def _sample(seen: Bools) -> Ints:
     """Frames to learn from: evenly spread, and enough of those in which a seldom seen point is seen."""
+    if seen.all() and seen.shape[1] >= 3:
+        return evenly(len(seen), SHAPE_FRAMES)
     rows = np.flatnonzero(seen.sum(axis=1) >= 3)
     chosen = rows[evenly(len(rows), SHAPE_FRAMES)]
     scarce = np.flatnonzero(seen[chosen].sum(axis=0) < RARE_FRAMES)
@@ -216,4 +218,5 @@ def _typical(cloud: Floats, seen: Bools) -> int:
     both = seen[:, i] & seen[:, j]
     off = np.where(both, np.abs(d - apart), 0.0)
     usual = (both & (off <= 3 * spread + 1e-3 * apart)).sum(axis=1)
-    return int(np.lexsort((off.sum(axis=1), -usual))[0])
+    most = np.flatnonzero(usual == usual.max())
+    return int(most[np.argmin(off[most].sum(axis=1))])
