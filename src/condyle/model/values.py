@@ -32,6 +32,14 @@ else:
                 setattr(made, name, method)
         return made
 
+    class _Absent:
+        """In place of a field that is to be made."""
+
+        def __repr__(self) -> str:
+            return "<factory>"
+
+    _ABSENT = _Absent()
+
     class _LateInit:
         """Stands for the `__init__` of a class until somebody asks for it."""
 
@@ -45,7 +53,7 @@ else:
 
     def _compile_init(cls: type, *, frozen: bool) -> Any:
         """What `dataclasses` would have compiled; a frozen value's fields go where `__setattr__` cannot refuse them."""
-        known: dict[str, Any] = {"_absent": dataclasses.MISSING}
+        known: dict[str, Any] = {"_absent": _ABSENT}
         given, lines = ["_self"], ["_own = _self.__dict__"] if frozen else []
         for one in dataclasses.fields(cls):
             name, value = one.name, one.name
@@ -55,7 +63,7 @@ else:
             elif not one.init:
                 continue
             if one.init:
-                known[f"_default_{name}"] = one.default
+                known[f"_default_{name}"] = _ABSENT if one.default is dataclasses.MISSING else one.default
                 needed = one.default is one.default_factory  # there is neither
                 given.append(name if needed else f"{name}=_default_{name}")
             lines.append(f"_own[{name!r}] = {value}" if frozen else f"_self.{name} = {value}")
