@@ -131,8 +131,14 @@ def solve_smooth(rig: KinematicRig, state: State, aims: Problem, rough: Accelera
     scale = aims.w_rotation.max(axis=0) + rough.w_turn * rough.diagonal()
     now = measure_errors(rig, state, aims)
     cost, before = float(now.cost.sum()) + rough.cost(state), np.inf
+    windows, near, held = _suits_windows(aims, rough), None, 0.0
     for count in range(1, SMOOTH_MAX_STEPS + 1):
-        x, t, s, gain = _step(rig, state, aims, rough, now, damping * scale)
+        if isinstance(near, _Windows) and held == damping:
+            near.follow(state, aims)
+        else:
+            near = (_Windows if windows else _frame_by_frame)(rig, state, aims, rough, damping * scale)
+            held = damping
+        x, t, s, gain = _step(near, state, aims, rough, now, damping * scale)
         trial = move_state(rig, state, x, t, s)
         found = measure_errors(rig, trial, aims)
         total = float(found.cost.sum()) + rough.cost(trial)
@@ -150,16 +156,16 @@ def solve_smooth(rig: KinematicRig, state: State, aims: Problem, rough: Accelera
 
 
 def _step(
-    rig: KinematicRig, state: State, aims: Problem, rough: Accelerations, now: Errors, damping: Floats
+    near: _Windows | Equations, state: State, aims: Problem, rough: Accelerations, now: Errors, damping: Floats
 ) -> tuple[Floats, Floats, Floats | None, float]:
-    """The Gauss-Newton step of all frames together, and what it gains."""
-    free, arm = list(rough.free), state.origin - state.inboard
-    near = None if _suits_windows(aims, rough) else _frame_by_frame(rig, state, aims, rough, damping)
-    solve = _Windows(rig, state, aims, rough, damping).solve if near is None else near.solve
+    """The Gauss-Newton step of all frames together, found by way of equations that are near to theirs, and what it
+    gains.
+    """
+    free, arm, solve = list(rough.free), state.origin - state.inboard, near.solve
     gx, gt = aims.w_position[:, None] * now.d, aims.w_rotation[:, None] * now.e
     gt = gt + rough.w_turn * rough.turns_gradient(state)
     gx[free] += rough.w_place * rough.back(rough.places(state))
-    if near is not None:
+    if isinstance(near, Equations):
         near.pull_together(gx, gt, now.c)
 
     def product(x: Floats, t: Floats, place: Floats) -> tuple[Floats, Floats]:
@@ -167,7 +173,7 @@ def _step(
         hx, ht = aims.w_position[:, None] * place, (aims.w_rotation + damping)[:, None] * t
         ht += rough.w_turn * rough.back(rough.along(t))
         hx[free] += rough.w_place * rough.back(rough.along(x[free]))
-        if near is not None:
+        if isinstance(near, Equations):
             near.pull_together(hx, ht, np.array([measure_opening(state, loop, x, t) for loop in aims.loops]))
         return hx, ht
 
@@ -227,8 +233,7 @@ class _Windows:
         n = state.R.shape[-1]
         self.rig, self.frames, self.half = rig, n, min(WINDOW_HALF_FRAMES, -(-n // 2))
         self.count = max(-(-n // self.half) - 1, 1)
-        lever, arm, axis = find_geometry(rig, state, aims)
-        self.geometry = single(lever), single(arm), None if axis is None else single(axis)
+        lever, arm, axis = self.follow(state, aims)
         width = 2 * self.half
         away = np.diff(np.eye(width), 2, axis=0)
         bends, self.modes = np.linalg.eigh(away.T @ away)
@@ -254,6 +259,12 @@ class _Windows:
         self.part = single(self.part)
         weights = single(w_position / self.scale), single(w_rotation / self.scale)
         self.factors = Factors(rig, still(lever), still(arm), self.axis, *weights, held)
+
+    def follow(self, state: State, aims: Problem) -> tuple[Floats, Floats, Floats | None]:
+        """Takes every frame's own levers, arms and axes from another state; the windows stand still as they did."""
+        lever, arm, axis = find_geometry(self.rig, state, aims)
+        self.geometry = single(lever), single(arm), None if axis is None else single(axis)
+        return self.geometry
 
     def _cut(self, values: Floats) -> Floats:
         """(..., w, 2 h) the windows of (..., n)."""
