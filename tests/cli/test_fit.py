@@ -42,6 +42,7 @@ NEVER = ("numpy.ma", "scipy", "rich", "pyarrow", "dask", "importlib.metadata", "
 IMPORTED_LATE = {  # {arguments of a fit: what it does without}; each of them takes milliseconds, before every fit
     ("--method", "least-squares"): (
         *NEVER,
+        *("shutil", "tempfile", "filecmp"),
         *("msgspec", "zipfile", "condyle.io.folder", "condyle.io.skeleton_file", "condyle.io.field_file"),
         *("condyle.io.formats.c3d", "condyle.io.formats.npz", "condyle.io.formats.bvh", "condyle.model.axes"),
         *("condyle.model.profile", "condyle.faults.belonging", "condyle.faults.field_fit", "condyle.report"),

@@ -187,3 +187,14 @@ def test_an_axis_with_a_minus_is_no_option(
     main(["simulate", path, "--figure", "linkage", "--seconds", "2"])
     assert main(["info", *words, path]) == 0
     assert "-y" in capsys.readouterr().out
+
+
+def test_a_command_makes_no_formatter_of_help(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(prog: str) -> None:  # in a terminal it imports colours
+        raise AssertionError(prog)
+
+    monkeypatch.setattr("condyle.cli._make_formatter", fail)
+    assert main(["fit", "nowhere.csv"]) == 1
+    assert "no such file" in capsys.readouterr().err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -399,8 +398,10 @@ class Fit:
         out  the page, or the folder of the figures; by default report.html, or figures, in the folder of the fit
         """
         if self.folder is None:
+            from tempfile import TemporaryDirectory
+
             place = self._folder(out)
-            with tempfile.TemporaryDirectory() as scratch:
+            with TemporaryDirectory() as scratch:
                 return self.save(Path(scratch) / "fit", report=False).report(place, figures=figures)
         if figures is not None:
             from ..report.figures import write_figures
@@ -480,9 +481,11 @@ class Fit:
 
     def page(self, height: int = 720) -> Any:
         """The page of the fit as a frame in a notebook, so many pixels high."""
+        from tempfile import TemporaryDirectory
+
         from ..report.notebook import PageFrame
 
-        with tempfile.TemporaryDirectory() as scratch:
+        with TemporaryDirectory() as scratch:
             (file,) = self.report(Path(scratch) / REPORT)
             return PageFrame(file.read_text(encoding="utf-8"), height)
 

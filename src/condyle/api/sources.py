@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from filecmp import cmp
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +92,8 @@ def check_files(source: FilePath | Sequence[FilePath]) -> list[FilePath]:
     for file in filter(Path.is_file, files):
         alike = by_size.setdefault(file.stat().st_size, [])
         for other in alike:
+            from filecmp import cmp
+
             if cmp(file, other, shallow=False):
                 text = f"has the same content as {other}; its frames would count double"
                 raise UsageError(text, code="same-file-twice", path=file)

@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 from typing import Any, NoReturn, Protocol, cast
 
@@ -48,6 +49,8 @@ EPILOG = (
     "condyle VERB --help, or condyle help VERB, tells the options of a verb. Exit status: 0 done, 1 failed, 2 wrong "
     "usage, 130 interrupted; with --strict, 3 where something is to be looked at."
 )
+# argparse makes a formatter for every argument that is added, only to look at its metavar
+_PLAIN: Any = partial(argparse.HelpFormatter, width=80)
 _AXIS_OPTIONS = ("--up", "--axes", "--heading")
 _AXIS = re.compile(r"-[xyz](,-?[xyz])*", re.IGNORECASE)
 
@@ -178,14 +181,14 @@ def _make_parser(
         prog="condyle",
         description="The articulated figure inside a recording of positions and orientations.",
         epilog=EPILOG,
-        formatter_class=_make_formatter,
+        formatter_class=_PLAIN,
     )
     parser.add_argument("--version", action="version", version=f"condyle {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", prog="condyle")
     for name, words in VERBS.items():
         if alone and verb is not None and name != chosen:
             continue
-        one = verbs.add_parser(name, help=words, description=_make_sentence(words), formatter_class=_make_formatter)
+        one = verbs.add_parser(name, help=words, description=_make_sentence(words), formatter_class=_PLAIN)
         one.add_argument("--json", action="store_true", help="print the facts as JSON")
         one.add_argument(
             "--strict", action="store_true", help="exit with 3, not 0, where something is to be looked at: for scripts"
@@ -196,6 +199,8 @@ def _make_parser(
             own = one
             verb.add_arguments(own)
             own.usage = _make_usage(own)
+        one.formatter_class = _make_formatter
+    parser.formatter_class = _make_formatter
     return parser, own
 
 

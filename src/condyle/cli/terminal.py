@@ -6,7 +6,6 @@ import json
 import math
 import os
 import re
-import shutil
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -36,9 +35,16 @@ def escape_text(text: object) -> str:
     )
 
 
+def _count_columns() -> int:
+    """The width of the terminal."""
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns
+
+
 def fold_text(text: str) -> str:
     """The text cut to the width of the terminal, so that it stays on one line."""
-    width = shutil.get_terminal_size().columns - 1
+    width = _count_columns() - 1
     return text if _width(text) <= width else text[: max(width - 3, 0)] + "..."
 
 
@@ -75,7 +81,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, lef
     cells = [["" if cell is None else escape_text(cell) for cell in row] for row in rows]
     head = [escape_text(column) for column in columns]
     widths = [max(map(_width, column)) for column in zip(head, *cells, strict=True)]
-    if sys.stdout.isatty() and sum(widths) + 2 * (len(widths) - 1) > shutil.get_terminal_size().columns:
+    if sys.stdout.isatty() and sum(widths) + 2 * (len(widths) - 1) > _count_columns():
         _print_entries(head, cells, left)
         return
     if sys.stdout.isatty():
@@ -175,7 +181,7 @@ def wrap_error(text: str) -> str:
     try:
         width = os.get_terminal_size(sys.stderr.fileno()).columns
     except (OSError, ValueError):
-        width = shutil.get_terminal_size().columns
+        width = _count_columns()
     whole = re.sub(r"`[^`]*`|'[^']*'", lambda part: part[0].replace(" ", "\0"), text)
     return fill(whole, max(width - 1, 1), break_long_words=False, break_on_hyphens=False).replace("\0", " ")
 

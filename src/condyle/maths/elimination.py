@@ -221,12 +221,12 @@ def _own(r: Floats, wp: Floats, wr: Floats) -> tuple[Floats, Floats, Floats]:
 def _move(message: Handed, r: Floats) -> tuple[Floats, Floats, Floats]:
     """A child's quadratic in (x, t) of its joint as one in its parent's, r from the parent's joint to the child's."""
     A, B, C = message
-    back = skew(-r)
-    M = product(A, back)
-    N = np.einsum("gjin,gjkn->gikn", back, M)
+    r = r[:, :, None]
+    M = np.swapaxes(cross(r, A), 1, 2)  # A is symmetric
+    N = cross(r, M)
     if B is None or C is None:
         return A, M, N
-    S = np.einsum("gjin,gjkn->gikn", back, B)
+    S = cross(r, B)
     return A, B + M, C + N + S + np.swapaxes(S, 1, 2)
 
 
@@ -293,7 +293,7 @@ def dot(a: Floats, b: Floats) -> Floats:
 
 
 def cross(a: Floats, b: Floats) -> Floats:
-    """a x b for (g, 3, n)."""
+    """a x b for (g, 3, ..., n)."""
     out = np.empty_like(b)
     np.subtract(a[:, 1] * b[:, 2], a[:, 2] * b[:, 1], out=out[:, 0])
     np.subtract(a[:, 2] * b[:, 0], a[:, 0] * b[:, 2], out=out[:, 1])

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import mmap
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -65,7 +63,11 @@ def spool_folder() -> str:
     named = os.environ.get("TMPDIR")
     if named and os.path.isdir(named):
         return named
-    return ON_DISK if os.path.isdir(ON_DISK) and os.access(ON_DISK, os.W_OK) else tempfile.gettempdir()
+    if os.path.isdir(ON_DISK) and os.access(ON_DISK, os.W_OK):
+        return ON_DISK
+    from tempfile import gettempdir
+
+    return gettempdir()
 
 
 def empty(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
@@ -110,6 +112,9 @@ def spool_bytes(blocks: Iterable[bytes]) -> mmap.mmap:
 @contextmanager
 def _open_file(size: int) -> Iterator[IO[bytes]]:
     """A temporary file that has room for so many bytes; where it has none later, that is told as well."""
+    import shutil
+    import tempfile
+
     folder = spool_folder()
     try:
         free = shutil.disk_usage(folder).free

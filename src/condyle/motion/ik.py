@@ -42,7 +42,7 @@ from .rig import build_rig, build_state, centre, hold_unknown, restore_state, st
 from .smoothing import solve_smooth
 from .tasks import FrameRows, Posture, SensorPoses, Smoothness, Target, Task, add_up, close_loops
 
-SOLVE_CHUNK_FRAMES = 1000  # frames solved together: their numbers stay in the processor's cache, see TURN_CHUNK_FRAMES
+SOLVE_CHUNK_FRAMES = 2000  # solved together: 16 bodies take 9.0 us a frame, 10.1 by 1000, 9.1 by 2800; 64 are alike
 SIGMA_MIN_M = 1e-4  # m: no sensor is trusted more than this
 SIGMA_MIN_RAD = 1e-3  # rad
 LOOP_SIGMA_SHARE = 1e-3  # standard deviation of a loop's gap as a part of the smallest of the positions'

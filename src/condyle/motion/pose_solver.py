@@ -333,14 +333,12 @@ def find_rotation_vectors(R: Floats, R_aim: Floats) -> Floats:
     """(m, 3, n) [rad] in the world: the rotation that carries the aimed axes (m, 3, 3, n) onto R."""
     m, _, _, n = R.shape
     e = np.empty((m, 3, n))
-    trace = np.einsum("mijn,mijn->mn", R, R_aim)
+    cosine = np.einsum("mijn,mijn->mn", R, R_aim) - 1  # twice
     for i, (k, l) in enumerate(((2, 1), (0, 2), (1, 0))):
         e[:, i] = np.einsum("mjn,mjn->mn", R[:, k], R_aim[:, l]) - np.einsum("mjn,mjn->mn", R[:, l], R_aim[:, k])
-    sine = 0.5 * np.sqrt(np.einsum("mkn,mkn->mn", e, e))
-    angle = np.arctan2(sine, 0.5 * (trace - 1))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        e *= np.where(sine > 1e-9, 0.5 * angle / sine, 0.5)[:, None]
-    far = angle > HALF_TURN_MIN_RAD
+    with np.errstate(invalid="ignore"):
+        e *= rotation.divide_by_sine(dot(e, e), cosine)[:, None]
+    far = cosine < 2 * np.cos(HALF_TURN_MIN_RAD)
     if far.any():
         body, frame = np.nonzero(far)
         relative = R[body, :, :, frame] @ np.swapaxes(R_aim[body, :, :, frame], -1, -2)

@@ -132,6 +132,7 @@ def to_bodies(rig: KinematicRig, values: Floats) -> Floats:
 def to_rows(rig: KinematicRig, values: Floats) -> Floats:
     """(c, m, ...) of the skeleton's bodies with the rig's rows first and the frames last."""
     out = np.empty((values.shape[1], *values.shape[2:], values.shape[0]))
+    last = (*range(1, values.ndim - 1), 0)  # np.moveaxis takes as long to say so
     for row, body in enumerate(rig.bodies):
-        out[row] = np.moveaxis(values[:, body], 0, -1)
+        out[row] = values[:, body].transpose(last)
     return out

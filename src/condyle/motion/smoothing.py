@@ -131,8 +131,14 @@ def solve_smooth(rig: KinematicRig, state: State, aims: Problem, rough: Accelera
     scale = aims.w_rotation.max(axis=0) + rough.w_turn * rough.diagonal()
     now = measure_errors(rig, state, aims)
     cost, before = float(now.cost.sum()) + rough.cost(state), np.inf
+    windows, near, held = _suits_windows(aims, rough), None, 0.0
     for count in range(1, SMOOTH_MAX_STEPS + 1):
-        x, t, s, gain = _step(rig, state, aims, rough, now, damping * scale)
+        if isinstance(near, _Windows) and held == damping:
+            near.follow(state, aims)
+        else:
+            near = (_Windows if windows else _frame_by_frame)(rig, state, aims, rough, damping * scale)
+            held = damping
+        x, t, s, gain = _step(near, state, aims, rough, now, damping * scale)
         trial = move_state(rig, state, x, t, s)
         found = measure_errors(rig, trial, aims)
         total = float(found.cost.sum()) + rough.cost(trial)
@@ -150,48 +156,50 @@ def solve_smooth(rig: KinematicRig, state: State, aims: Problem, rough: Accelera
 
 
 def _step(
-    rig: KinematicRig, state: State, aims: Problem, rough: Accelerations, now: Errors, damping: Floats
+    near: _Windows | Equations, state: State, aims: Problem, rough: Accelerations, now: Errors, damping: Floats
 ) -> tuple[Floats, Floats, Floats | None, float]:
-    """The Gauss-Newton step of all frames together, and what it gains."""
-    free, arm = list(rough.free), state.origin - state.inboard
-    near = None if _suits_windows(aims, rough) else _frame_by_frame(rig, state, aims, rough, damping)
-    solve = _Windows(rig, state, aims, rough, damping).solve if near is None else near.solve
+    """The Gauss-Newton step of all frames together, found by way of equations that are near to theirs, and what it
+    gains.
+    """
+    free, arm, solve = list(rough.free), state.origin - state.inboard, near.solve
     gx, gt = aims.w_position[:, None] * now.d, aims.w_rotation[:, None] * now.e
     gt = gt + rough.w_turn * rough.turns_gradient(state)
     gx[free] += rough.w_place * rough.back(rough.places(state))
-    if near is not None:
+    if isinstance(near, Equations):
         near.pull_together(gx, gt, now.c)
 
-    def product(x: Floats, t: Floats) -> tuple[Floats, Floats]:
-        """The normal matrix times a step."""
-        hx, ht = aims.w_position[:, None] * (x + cross(t, arm)), (aims.w_rotation + damping)[:, None] * t
+    def product(x: Floats, t: Floats, place: Floats) -> tuple[Floats, Floats]:
+        """The normal matrix times a step, which moves the bodies' origins by `place`."""
+        hx, ht = aims.w_position[:, None] * place, (aims.w_rotation + damping)[:, None] * t
         ht += rough.w_turn * rough.back(rough.along(t))
         hx[free] += rough.w_place * rough.back(rough.along(x[free]))
-        if near is not None:
+        if isinstance(near, Equations):
             near.pull_together(hx, ht, np.array([measure_opening(state, loop, x, t) for loop in aims.loops]))
         return hx, ht
 
-    def inner(gx: Floats, gt: Floats, x: Floats, t: Floats) -> float:
-        return float(np.einsum("mkn,mkn->", gx, x + cross(t, arm)) + np.einsum("mkn,mkn->", gt, t))
+    def inner(gx: Floats, gt: Floats, place: Floats, t: Floats) -> float:
+        return float(np.vdot(gx, place) + np.vdot(gt, t))
 
     x, t, s, _ = solve(gx, gt)  # the preconditioned gradient, downhill
+    place = x + cross(t, arm)
     rx, rt = gx, gt
-    size = first = -inner(rx, rt, x, t)
+    size = first = -inner(rx, rt, place, t)
     total_x, total_t, total_s = np.zeros_like(x), np.zeros_like(t), None if s is None else np.zeros_like(s)
     for _ in range(CONJUGATE_MAX_ROUNDS):
-        hx, ht = product(x, t)
-        far = size / inner(hx, ht, x, t)
+        hx, ht = product(x, t, place)
+        far = size / inner(hx, ht, place, t)
         total_x, total_t = total_x + far * x, total_t + far * t
         if s is not None and total_s is not None:
             total_s = total_s + far * s
         rx, rt = rx + far * hx, rt + far * ht
         zx, zt, zs, _ = solve(rx, rt)
-        before, size = size, -inner(rx, rt, zx, zt)
+        there = zx + cross(zt, arm)
+        before, size = size, -inner(rx, rt, there, zt)
         if size <= GRADIENT_MAX_SHARE**2 * first:
             break
-        x, t = zx + size / before * x, zt + size / before * t
+        x, t, place = (new + size / before * old for new, old in ((zx, x), (zt, t), (there, place)))
         s = None if s is None or zs is None else zs + size / before * s
-    return total_x, total_t, total_s, -0.5 * inner(gx, gt, total_x, total_t)
+    return total_x, total_t, total_s, -0.5 * inner(gx, gt, total_x + cross(total_t, arm), total_t)
 
 
 def _suits_windows(aims: Problem, rough: Accelerations) -> bool:
@@ -225,7 +233,7 @@ class _Windows:
         n = state.R.shape[-1]
         self.rig, self.frames, self.half = rig, n, min(WINDOW_HALF_FRAMES, -(-n // 2))
         self.count = max(-(-n // self.half) - 1, 1)
-        self.geometry = lever, arm, axis = find_geometry(rig, state, aims)
+        lever, arm, axis = self.follow(state, aims)
         width = 2 * self.half
         away = np.diff(np.eye(width), 2, axis=0)
         bends, self.modes = np.linalg.eigh(away.T @ away)
@@ -248,26 +256,32 @@ class _Windows:
         self.scale = float(w_rotation.max())  # by which all is divided, so that squares of it are numbers
         held = still(damping / self.scale + SINGLE_PRECISION_DAMPING)
         self.axis, self.modes = None if axis is None else still(axis), single(self.modes)
+        self.part = single(self.part)
         weights = single(w_position / self.scale), single(w_rotation / self.scale)
         self.factors = Factors(rig, still(lever), still(arm), self.axis, *weights, held)
 
+    def follow(self, state: State, aims: Problem) -> tuple[Floats, Floats, Floats | None]:
+        """Takes every frame's own levers, arms and axes from another state; the windows stand still as they did."""
+        lever, arm, axis = find_geometry(self.rig, state, aims)
+        self.geometry = single(lever), single(arm), None if axis is None else single(axis)
+        return self.geometry
+
     def _cut(self, values: Floats) -> Floats:
         """(..., w, 2 h) the windows of (..., n)."""
-        whole = np.zeros((*values.shape[:-1], (self.count + 1) * self.half))
+        whole = np.zeros((*values.shape[:-1], (self.count + 1) * self.half), values.dtype)
         whole[..., : values.shape[-1]] = values
         halves = whole.reshape(*values.shape[:-1], self.count + 1, self.half)
         return np.concatenate([halves[..., :-1, :], halves[..., 1:, :]], axis=-1)
 
     def _join(self, windows: Floats) -> Floats:
         """(..., n) windows (..., w, 2 h) added up: the transpose of `_cut`."""
-        halves = np.zeros((*windows.shape[:-2], self.count + 1, self.half))
+        halves = np.zeros((*windows.shape[:-2], self.count + 1, self.half), windows.dtype)
         halves[..., :-1, :] += windows[..., : self.half]
         halves[..., 1:, :] += windows[..., self.half :]
         return halves.reshape(*windows.shape[:-2], -1)[..., : self.frames]
 
     def _to_modes(self, values: Floats) -> Floats:
-        windows = single(self._cut(values) * (self.part / self.scale))
-        return np.asarray((windows @ self.modes).reshape(*values.shape[:-1], -1))
+        return np.asarray(((self._cut(values) * self.part) @ self.modes).reshape(*values.shape[:-1], -1))
 
     def _from_modes(self, values: Floats) -> Floats:
         windows = values.reshape(*values.shape[:-1], self.count, -1)
@@ -276,8 +290,9 @@ class _Windows:
     def solve(self, gx: Floats, gt: Floats) -> tuple[Floats, Floats, Floats | None, Floats]:
         """As `Factors.solve`, but for the gain."""
         rig, (lever, arm, axis) = self.rig, self.geometry
-        gx, gt = gx.copy(), gt + cross(arm, gx)
-        gs = None if axis is None else np.zeros((len(gx), gx.shape[-1]))
+        gx, gt = single(gx / self.scale), single(gt / self.scale)
+        gt += cross(arm, gx)
+        gs = None if axis is None else np.zeros((len(gx), gx.shape[-1]), gx.dtype)
         for group in reversed(rig.groups):  # what each freedom feels, hinges by their angle
             own = group.own
             if group.freedom == "free":
@@ -306,4 +321,4 @@ class _Windows:
                 t[own] = above + axis[own] * s[own, None]
             elif group.freedom == "rigid":
                 t[own] = above
-        return x, t, s, gain
+        return x.astype(float), t.astype(float), None if s is None else s.astype(float), gain

@@ -28,7 +28,7 @@ from .marker_swaps import (
     find_wrong_part,
     leave_out,
 )
-from .shapes import Shape, extent, find_seen, fit_error, fit_poses, fit_shape, sum_squares
+from .shapes import Shape, count_free, extent, find_seen, fit_error, fit_poses, fit_shape, sum_squares
 
 MISFIT_MIN_SD = 5.0  # robust standard deviations above the usual fit error at which a frame is doubted
 MISFIT_MIN_TIMES = 4.0  # and times the usual fit error
@@ -56,11 +56,14 @@ class _MarkerWorld:
     def bodies(self, names: tuple[str, ...], R: Floats, p: Floats) -> Bodies:
         """Poses (n, m, ...) of this world as the recording's convention writes them."""
         convention = self.recording.convention
-        sign = mirror_of(convention) if convention.handed == "left" else np.ones(3)
-        axes = axes_matrix(convention.axes)
-        position = over_frames(lambda part: (part * sign / self.factor) @ axes, p)
-        orientation = over_frames(lambda part: (sign[:, None] * part * sign).reshape(*part.shape[:2], 9), R)
-        return Bodies(names, seal(position), seal(orientation))
+        if convention.handed == "left":
+            sign = mirror_of(convention)
+            p, R = _over(p, np.multiply, sign), _over(R, np.multiply, np.outer(sign, sign))
+        if self.factor != 1.0:
+            p = _over(p, np.divide, self.factor)
+        if convention.axes != ("x", "y", "z"):
+            p = _over(p, np.matmul, axes_matrix(convention.axes))
+        return Bodies(names, seal(p), seal(R.reshape(*R.shape[:2], 9)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,9 +351,11 @@ def _pose(cloud: Floats, shape: Shape, look: _Look) -> _PosedCluster:
         rows = rows[~fits]
     lost = (misfit > 0) & ~rescued
     R[lost], p[lost] = np.nan, np.nan
-    total = sum_squares(cloud, shape, R, p, use)
     seen = np.maximum(use.sum(axis=1), 1)
-    return _PosedCluster(shape, R, p, np.where(np.isnan(p[:, 0]), np.nan, np.sqrt(total / seen)), misfit, rescued)
+    left = error * np.sqrt(count_free(use) / seen)
+    again = np.flatnonzero(misfit)  # fitted to fewer markers, or to none
+    left[again] = np.sqrt(sum_squares(cloud[again], shape, R[again], p[again], use[again]) / seen[again])
+    return _PosedCluster(shape, R, p, np.where(np.isnan(p[:, 0]), np.nan, left), misfit, rescued)
 
 
 def _find_misfits(error: Floats, limit: float, use: Bools) -> Bools:

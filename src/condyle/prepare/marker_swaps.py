@@ -10,7 +10,7 @@ from itertools import combinations, product
 import numpy as np
 
 from ..findings import Finding, many
-from ..maths.arrays import Bools, Floats, Ints, evenly
+from ..maths.arrays import Bools, Floats, Ints, distinct, evenly
 from ..maths.robust import median
 from ..maths.spool import copy_array
 from ..model.values import dataclass
@@ -284,15 +284,11 @@ def _between(one: MarkerCluster, other: MarkerCluster, rows: Ints) -> Iterator[t
 
 def _close(rows: Ints) -> Ints:
     """The frames of which there are enough close together: lone spikes are no stretch, and are not tried."""
-    near = (
-        np.flatnonzero(
-            rows[MARKER_SWAP_MIN_FRAMES - 1 :] - rows[: len(rows) - MARKER_SWAP_MIN_FRAMES + 1]
-            <= STRETCH_MAX_GAP_FRAMES
-        )
-        if len(rows) >= MARKER_SWAP_MIN_FRAMES
-        else rows[:0]
-    )
-    return rows[np.unique(near[:, None] + np.arange(MARKER_SWAP_MIN_FRAMES))]
+    if len(rows) < MARKER_SWAP_MIN_FRAMES:
+        return rows[:0]
+    apart = rows[MARKER_SWAP_MIN_FRAMES - 1 :] - rows[: len(rows) - MARKER_SWAP_MIN_FRAMES + 1]
+    near = np.flatnonzero(apart <= STRETCH_MAX_GAP_FRAMES)
+    return np.asarray(rows[distinct(near[:, None] + np.arange(MARKER_SWAP_MIN_FRAMES))])
 
 
 def _repair(one: MarkerCluster, other: MarkerCluster, rows: Ints, a: int, b: int) -> Bools:

@@ -77,8 +77,7 @@ def fit_shape(cloud: Floats) -> Shape:
             break
         before, points = shape, _centre(median((cloud - p[:, None]) @ R, np.nan))
         # Each sweep also turns the shape a little as a whole, without end; that is no change.
-        turn, _ = fit_poses(points[None], before)
-        shape = Shape(points @ turn[0]) if np.isfinite(turn).all() else Shape(points)
+        shape = Shape(points @ _find_turn(points, before))
         both = before.placed & shape.placed
         change = np.abs(shape.points - before.points)[both].max(initial=0.0)
         if (before.placed == shape.placed).all() and change < SETTLED_SHARE * shape.size:
@@ -127,6 +126,17 @@ def _fit_alike(cloud: Floats, shape: Shape, seen: Bools) -> tuple[Floats, Floats
     return R, centre - rotation.carry(R, middle)
 
 
+def _find_turn(points: Floats, shape: Shape) -> Floats:
+    """R (3, 3) of the pose that carries the shape onto points (k, 3), as `fit_poses` has it; none where it is open."""
+    both = np.isfinite(points).all(axis=1) & shape.placed
+    if not shape.is_observed(both):
+        return np.eye(3)
+    near, far = shape.points[both], points[both]
+    U, _, Vt = np.linalg.svd((far - far.mean(axis=0)).T @ (near - near.mean(axis=0)))
+    U[:, 2] *= np.sign(np.linalg.det(U @ Vt))
+    return np.asarray(U @ Vt)
+
+
 def _spread(points: Floats) -> Floats:
     """(3 k, 9) that takes k points (3 k,) to the sum of their products (9,) with these points (k, 3)."""
     return np.asarray(np.einsum("ab,kj->kabj", np.eye(3), points).reshape(-1, 9))
@@ -139,7 +149,12 @@ def fit_error(cloud: Floats, shape: Shape, R: Floats, p: Floats, use: Bools | No
     """
     seen = _count(cloud, shape, use)
     total = sum_squares(cloud, shape, R, p, seen)
-    return np.where(np.isnan(p[:, 0]), np.nan, np.sqrt(total / np.maximum(3 * seen.sum(axis=1) - 6, 1)))
+    return np.where(np.isnan(p[:, 0]), np.nan, np.sqrt(total / count_free(seen)))
+
+
+def count_free(seen: Bools) -> Ints:
+    """(n,) of the numbers of points that count (n, k), those that are left once their pose is fitted."""
+    return np.asarray(np.maximum(3 * seen.sum(axis=1) - 6, 1))
 
 
 def sum_squares(cloud: Floats, shape: Shape, R: Floats, p: Floats, use: Bools) -> Floats:
@@ -186,6 +201,8 @@ def _patterns(seen: Bools) -> tuple[Bools, Ints]:
 
 def _sample(seen: Bools) -> Ints:
     """Frames to learn from: evenly spread, and enough of those in which a seldom seen point is seen."""
+    if seen.all() and seen.shape[1] >= 3:
+        return evenly(len(seen), SHAPE_FRAMES)
     rows = np.flatnonzero(seen.sum(axis=1) >= 3)
     chosen = rows[evenly(len(rows), SHAPE_FRAMES)]
     scarce = np.flatnonzero(seen[chosen].sum(axis=0) < RARE_FRAMES)
@@ -201,4 +218,5 @@ def _typical(cloud: Floats, seen: Bools) -> int:
     both = seen[:, i] & seen[:, j]
     off = np.where(both, np.abs(d - apart), 0.0)
     usual = (both & (off <= 3 * spread + 1e-3 * apart)).sum(axis=1)
-    return int(np.lexsort((off.sum(axis=1), -usual))[0])
+    most = np.flatnonzero(usual == usual.max())
+    return int(most[np.argmin(off[most].sum(axis=1))])

@@ -73,10 +73,10 @@ def looks_like(head: bytes) -> bool:
 def read(path: Path, options: ReadOptions) -> Recording:
     """The numbers; empty cells are poses not seen, and a file cut short is told as a finding."""
     text = read_utf8(path)
-    first = re.search(rb"\r\n?|\n", first_block(text))
-    if first is not None and first[0] != b"\n":  # elsewhere a name may hold a CR
+    if b"\r" in first_block(text, text.find(b"\n") + 1):  # elsewhere a name may hold a CR
         text = with_line_feeds(text)
     table = read_head(text)
+    del text  # its rows are a copy, and what comes next can have its room
     values, cut = parse_rows(table.rows, table.columns, line=table.line, separator=table.separator, line_ends=True)
     findings = check_frames(table.facts, len(values), cut)
     if len(values) == 0:

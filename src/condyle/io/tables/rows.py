@@ -30,9 +30,8 @@ class Cut(IntEnum):
     YES = 2
 
 
-PARSED_AT_ONCE_BYTES = (
-    2**15
-)  # bytes handed to the number parser at once: what it makes of them stays in the processor's cache
+PARSED_AT_ONCE_BYTES = 2**16  # handed to the number parser at once, to stay in the processor's cache: 12 MB take
+# 17 ms, 20 by 2**15, 18 by 2**18
 FIRST_ROW_BYTES = 2**16  # in which the first row is found
 
 
