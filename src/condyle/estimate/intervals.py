@@ -231,7 +231,7 @@ def _find_effects(blocks: Blocks, explained: Floats, white: Bools, clean: bool, 
         joints = np.arange(part.start, part.stop)
         root, total = np.sqrt(blocks.weight[:, joints].T), np.maximum(blocks.weight[:, joints].sum(axis=0), 1e-300)
         y = (blocks.gap[:, :, joints].transpose(2, 0, 1) * root[..., None]).reshape(len(joints), -1)
-        Q = (blocks.moving_columns(joints).transpose(2, 0, 1, 3) * root[..., None, None]).reshape(*y.shape, 6)
+        Q = (blocks.strip_turn_noise(joints).transpose(2, 0, 1, 3) * root[..., None, None]).reshape(*y.shape, 6)
         q, _, keep = factor_columns(Q)
         clear = clear_of(q, y[..., None])[..., 0]
         # Of an error that follows the joint's angle a part looks like another centre and leaves no gap: a third in
@@ -490,7 +490,7 @@ class Blocks:
         angle = self._angles[:, joints].transpose(1, 0, 2)
         return np.asarray(angle @ axes * (moved / range_ ** (1 - ANGLE_POWER))[:, None])
 
-    def moving_columns(self, joints: Ints) -> Floats:
+    def strip_turn_noise(self, joints: Ints) -> Floats:
         """(b, 3, P, 6) the columns of the unknowns of joints (P,), without turns about axes about which noise alone
         turns them.
 
