@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import get_args
 
-from condyle.estimate import describe
+from condyle.estimate import describe, kinds
 from condyle.findings import CODES, Severity
 from condyle.model.skeleton import SURE_SUPPORT
 
@@ -38,13 +38,13 @@ def test_the_thresholds_on_the_page_are_those_in_the_code() -> None:
     thresholds = {
         "missing-samples": f"{100 * describe.MISSING_WARNING_SHARE:g} %",
         "outliers": f"{100 * describe.OUTLIER_WARNING_SHARE:g} %",
-        "large-residual": f"{100 * describe.LARGE_RESIDUAL_SHARE:g} %",
+        "large-residual": f"{100 * kinds.LARGE_RESIDUAL_SHARE:g} %",
         "rivals": f"below {SURE_SUPPORT:g}",
         "given-edge-misfit": f"{describe.GIVEN_EDGE_MAX_RATIO:g} times",
     }
     for code, words in thresholds.items():
         assert words in " ".join(listed()[code]), code
-    assert (describe.LARGE_RESIDUAL_NOISE_RATIO, describe.WIDE_INTERVAL_SHARE) == (3.0, 0.1), (
+    assert (kinds.LARGE_RESIDUAL_NOISE_RATIO, describe.WIDE_INTERVAL_SHARE) == (3.0, 0.1), (
         "the page says three times, a tenth"
     )
 

@@ -78,6 +78,19 @@ def test_a_hinge_with_a_little_play_has_no_point_however_good_the_sensors(rng) -
         assert held[0].tolist() == [True, False, False]
 
 
+@pytest.mark.parametrize(("along", "kind"), [(0.2, "ball"), (0.0, "hinge")])
+def test_what_a_ball_explains_and_a_hinge_does_not_is_no_play(rng, along, kind) -> None:
+    n = 400
+    R_parent, p_parent = carried(rng, n)
+    R_child = R_parent @ rotation.from_vector([1.1, 0.08, 0.08] * wander(rng, n, 3))  # a hip that was mostly bent
+    p_child = p_parent + R_parent @ [along, 0.1, 0.0] - R_child @ [0.0, -0.1, 0.0]
+    exact = take_of(("child", "parent"), (R_child, R_parent), (p_child, p_parent))
+    for name in ("exact", "optical", "usual"):
+        kinds, _, held, motion = judged(noisy(exact, rng, *NOISES[name]))
+        assert not motion.open.any()
+        assert (kinds, held.any()) == ([kind], kind == "hinge")
+
+
 def test_a_joint_of_two_axes_is_a_ball(rng, shake) -> None:
     n = 400
     first, second = np.zeros((2, n, 3))

@@ -20,7 +20,7 @@ from condyle.estimate.support import (
 from condyle.maths.rotation import from_vector
 from condyle.model.skeleton import SURE_SUPPORT
 from condyle.model.take import OwnSkeleton, Take
-from condyle.simulate import Disturbances, World, human, linkage, simulate, together
+from condyle.simulate import Disturbances, World, chain, human, linkage, simulate, together
 from tests.oracle.worlds import moved, wander
 
 NOISE = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3))
@@ -196,6 +196,18 @@ def test_against_the_hierarchy_of_the_recording_no_edge_is_sure_and_its_edge_is_
     assert {edge: one for edge, one in after.items() if edge != hand} == {
         edge: one for edge, one in before.items() if edge != hand
     }
+
+
+def test_against_the_hierarchy_of_the_recording_not_even_a_plain_hinge_is_sure() -> None:
+    world = simulate(chain(("hinge", "hinge", "hinge")), "exercise", seconds=20, seed=5, disturbances=NOISE)
+    take, parent = world.take, world.truth.parent.copy()
+    parent[3] = 1  # the file says so, the motion does not
+    last = frozenset((take.names[2], take.names[3]))
+    told = replace(take, own=OwnSkeleton(take.names, parent, np.zeros((take.bodies, 3))))
+    assert supports(take)[last].support > SURE_SUPPORT
+    after = supports(told)
+    assert after[last].support == DOUBTED_SUPPORT
+    assert after[last].rivals == (structure_pairs(told).index({take.names[1], take.names[3]}),)
 
 
 def structure_pairs(take: Take) -> list[set[str]]:

@@ -14,6 +14,7 @@ from ..model.take import WORLD, Take
 from ..pairs.fits import gaps
 from ..pairs.outliers import blame_partners, find_inliers
 from ..pairs.rigid_pair import describe_loose_pairs, rigid_sentence
+from .kinds import LARGE_RESIDUAL_NOISE_RATIO, LARGE_RESIDUAL_SHARE
 from .machines import measure_slide
 from .structure import RARE_PAIR_SHARE, Reason, Structure
 
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
 MISSING_WARNING_SHARE = 0.2  # share of missing poses from which a body's gaps are a warning
 OUTLIER_WARNING_SHARE = 0.005  # share of outliers from which they are a warning
 SLOW_NOISE_MIN_JOINTS = 3  # joints that tell noise, which is alike at all of them, from one that is loose
-LARGE_RESIDUAL_NOISE_RATIO = 3.0  # residual over what the noise explains
-LARGE_RESIDUAL_SHARE, HUGE_RESIDUAL_SHARE = 0.03, 0.1  # residual over the sensors' distance
+HUGE_RESIDUAL_SHARE = 0.1  # residual over the sensors' distance that no noise could be
 WIDE_INTERVAL_SHARE = 0.1  # half-width of a centre's interval over the sensors' distance
 FOLLOWING_NOISE_SHARE = 0.15  # gap that follows the angle, over what the noise explains, from which on it is told
 SLIGHT_GAP_SHARE = 0.002  # of the sensors' distance: less is not worth a word

@@ -35,6 +35,9 @@ RIGID_GIVE_RAD = np.radians(
 TURN_NOISE_SHARE = 0.25  # share of the noise's own rotation that must be exceeded before a pair turns at all
 INDEPENDENT_SAMPLES_HZ = 2.0  # independent samples per second of motion
 WORLD_RANK_RATIO = 1.6e-5  # of singular values: a body that turns less in the room has no point that moves least
+ELSEWHERE_MIN_SE = 3.0  # standard errors by which a point is elsewhere; chosen: none of tests/goldens depends on it
+LARGE_RESIDUAL_NOISE_RATIO = 3.0  # residual over what the noise explains, from which on it is large
+LARGE_RESIDUAL_SHARE = 0.03  # ... and residual over the sensors' distance
 GLANCE_FRAMES = 1000  # frames that tell how a body turns in the room
 
 
@@ -144,6 +147,18 @@ def _off_axis_ratio(motion: PairMotion) -> Floats:
     return np.asarray(np.sqrt(motion.spread[:, 0] / np.maximum(motion.spread[:, 1], 1e-300)))
 
 
+def _comes_apart_as_hinge(fits: PairFits, motion: PairMotion, noise: Noise) -> Bools:
+    """(P,) pairs that keep together about one point, as far as the noise tells, but come apart by much about that point
+    of their axis which is nearest to the sensors: what they turn off the axis is no play.
+    """
+    explained = np.sqrt(3 * noise.gap_variance(*fits.joints))
+    together = (fits.residual < LARGE_RESIDUAL_NOISE_RATIO * explained) | (fits.residual < 1e-6 * motion.size)
+    halves = (fits.axis_child, fits.p_child_joint), (fits.axis_parent, fits.p_parent_joint)
+    away = 0.5 * np.abs(sum(np.sum(axes[:, :, 0] * p, axis=1) for axes, p in halves))
+    large = away * play(motion) > LARGE_RESIDUAL_SHARE * motion.size
+    return np.asarray(together & large & (away > ELSEWHERE_MIN_SE * motion.error[:, 0]))
+
+
 def classify(
     fits: PairFits,
     motion: PairMotion,
@@ -155,7 +170,7 @@ def classify(
 
     known  {numbers of two bodies: kind} that is known from elsewhere, "ball" or "hinge"
     """
-    ratio = _off_axis_ratio(motion)
+    ratio, apart = _off_axis_ratio(motion), _comes_apart_as_hinge(fits, motion, noise)
     rigid = find_rigid(fits, motion, noise, world_turn)
     kinds: list[Kind] = []
     points: list[Point] = []
@@ -165,7 +180,7 @@ def classify(
             kind: Kind = "rigid"
         elif not motion.turns[k] or motion.open[k, 1]:
             kind = "undetermined"
-        elif ratio[k] < (OPEN_HINGE_RATIO if motion.open[k, 0] else HINGE_RATIO):
+        elif ratio[k] < (OPEN_HINGE_RATIO if motion.open[k, 0] else HINGE_RATIO) and not apart[k]:
             kind = "hinge"
         else:
             kind = "undetermined" if motion.open[k].any() else "ball"

@@ -68,9 +68,10 @@ def measure_support(take: Take, structure: Structure) -> dict[int, EdgeSupport]:
     z = z[: len(edges)]
     plain = find_plain_hinges(structure.fits, structure.motion, structure.noise.of_rows(structure.rows.every))
     plain[list(structure.screws)] = True
+    contradicted = _contradict_own(take, structure, pairs, z)
     z = _rule_out(structure, plain, pairs, z)
     most, alike = _most_support(take.bodies, structure, plain)
-    for k, others in _contradict_own(take, structure, pairs, z).items():
+    for k, others in contradicted.items():
         most[k], alike[k] = min(most[k], DOUBTED_SUPPORT), [*others, *alike[k]]
     support = np.array([0.5 * (1 + erf(least / sqrt(2))) for least in z.min(axis=1)])
     found = {}

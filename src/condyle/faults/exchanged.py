@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..estimate.describe import LARGE_RESIDUAL_NOISE_RATIO
+from ..estimate.kinds import LARGE_RESIDUAL_NOISE_RATIO
 from ..estimate.locate import gap_residual
 from ..maths.arrays import Floats, evenly
 from ..model.anatomy import Segment, find_segments

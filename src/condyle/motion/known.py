@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import CondyleError
-from ..estimate.describe import HUGE_RESIDUAL_SHARE, LARGE_RESIDUAL_NOISE_RATIO
+from ..estimate.describe import HUGE_RESIDUAL_SHARE
+from ..estimate.kinds import LARGE_RESIDUAL_NOISE_RATIO
 from ..estimate.locate import gap_residual
 from ..faults.belonging import compare_take, describe_later_take, name_source
 from ..faults.files import MOVED_MIN_M, locate_places, turn_round
