@@ -4,7 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from condyle.errors import SENTENCE_MOST_LETTERS, CondyleError, UsageError, check_number, check_path, suggest
+from condyle.errors import (
+    SENTENCE_MOST_LETTERS,
+    CondyleError,
+    UsageError,
+    check_number,
+    check_path,
+    check_paths,
+    suggest,
+)
 
 
 def test_an_error_names_every_place_it_knows_before_what_is_wrong() -> None:
@@ -45,9 +53,15 @@ def test_names_that_are_near_are_suggested_else_the_first_are_listed() -> None:
 def test_what_is_no_path_and_no_number_is_refused_by_what_it_should_be() -> None:
     assert check_path("a/b", "a rig") == Path("a/b")
     assert check_number(3, "a factor") == 3.0
-    for value in (None, 5, ["a"], b"a", "a\0b", Path("a\0b")):
+    for value in (None, 5, ["a"], b"a", "", "a\0b", Path("a\0b"), "\ud800"):
         with pytest.raises(UsageError, match="a rig is told by its path, not"):
             check_path(value, "a rig")
+    with pytest.raises(CondyleError, match="xxx: cannot be opened: "):
+        check_path("x" * 5000, "a rig")
+    assert check_paths("a", "a rig") == check_paths([Path("a")], "a rig") == [Path("a")]
+    for several in (b"a", {"a": "b"}, ["a", None], 5):
+        with pytest.raises(UsageError, match="a rig is told by its path, not"):
+            check_paths(several, "a rig")
     for value in (None, "5", True):
         with pytest.raises(UsageError, match="a factor is a number, not"):
             check_number(value, "a factor")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
 
 import condyle
@@ -30,6 +33,19 @@ def test_every_public_name_is_there(name: str) -> None:
 def test_another_name_is_refused_as_python_does() -> None:
     with pytest.raises(AttributeError, match="no attribute 'calibration'"):
         _ = condyle.calibration
+
+
+@pytest.mark.parametrize("value", [None, b"take.npz", 3, "", [None], {"a": None}, True, "x" * 300])
+def test_what_is_no_path_is_refused_in_a_sentence(value: Any) -> None:
+    take = condyle.Take.from_matrices(np.tile(np.eye(4), (4, 2, 1, 1)))
+    calls: list[Callable[[], object]] = [
+        lambda: condyle.read(value), lambda: condyle.fit(value), lambda: condyle.load(value),
+        lambda: condyle.read_field(value), lambda: condyle.read_skeleton(value), lambda: condyle.batch(value, "out"),
+        lambda: condyle.write_take(value, take), lambda: condyle.solve(take, [] if value is None else value),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(condyle.CondyleError, match=r"is told by its path, not|a recording is a file|be opened: "):
+            call()
 
 
 def test_importing_condyle_imports_no_numpy() -> None:
