@@ -1,11 +1,14 @@
 """The program `condyle`, also as `python -m condyle`. Only what an interrupt at this moment needs is imported first."""
 
+import _signal  # type: ignore[import-not-found]  # signal imports enum first
 import os
 import sys
-from _signal import SIG_IGN, SIGINT, getsignal, signal  # type: ignore[import-not-found]  # signal imports enum first
 
 GARBAGE_MIN_OBJECTS = 10_000  # objects made between two searches for cycles; with Python's 700 they are a tenth of a
 # short fit, since importing makes many objects and no cycles
+
+
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # those of cli.interrupts, which is not imported yet
 
 
 def _end(number: int, frame: object) -> None:
@@ -13,9 +16,11 @@ def _end(number: int, frame: object) -> None:
 
 
 def main() -> int:
-    """Runs the command line; an interrupt ends it without a traceback from the first moment to the last."""
-    if getsignal(SIGINT) is not SIG_IGN:
-        signal(SIGINT, _end)
+    """Runs the command line; a signal ends it without a traceback from the first moment to the last."""
+    for name in _NAMES:
+        number = getattr(_signal, name, None)
+        if number is not None and _signal.getsignal(number) is not _signal.SIG_IGN:
+            _signal.signal(number, _end)
     import gc
     import warnings
 
