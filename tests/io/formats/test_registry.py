@@ -70,7 +70,7 @@ def test_a_file_without_permission_is_told(tmp_path: Path, monkeypatch: pytest.M
 def test_a_name_that_no_system_takes_is_told() -> None:
     with pytest.raises(CondyleError) as error:
         read("a\0b")
-    assert error.value.code == "unreadable-file"
+    assert error.value.code == "bad-call"
 
 
 def _zip(path: Path) -> bytes:
