@@ -10,6 +10,7 @@ from typing import Any, TypedDict, Unpack
 from ..errors import UsageError
 from ..model.recording import EXTRINSIC, MATRIX, QUATERNIONS, VECTOR, Recording, width_of
 from ..model.repairs import check_repairs
+from ..model.take import check_rate
 from ..model.units import metres_per
 from ..model.values import dataclass
 
@@ -90,8 +91,7 @@ class ReadOptions:
                 "is later",
                 code="bad-option",
             )
-        if self.rate is not None and not 0 < self.rate < float("inf"):
-            raise UsageError(f"rate {self.rate} Hz is not a positive number", code="bad-option")
+        check_rate(self.rate)
         if self.unit is not None:
             metres_per(self.unit)
         if self.quaternion not in (None, *QUATERNIONS):
