@@ -28,6 +28,7 @@ FOUND = [
     ("folders", "b", (38, 75, 199)),
     ("folders", "benchmark", (1110, 3631)),
     ("folders", "november", (271,)),
+    ("folders", "autumn", (6113,)),
     ("options", "november", (1044,)),
     ("poses", "unbreakable", (1983,)),
     ("poses", "final", (311, 857)),
