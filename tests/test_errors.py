@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,15 @@ def test_wrong_usage_is_caught_as_the_one_error_too() -> None:
 def test_names_that_are_near_are_suggested_else_the_first_are_listed() -> None:
     assert suggest("hand_X", ["hand_x", "foot_x"]) == "did you mean 'hand_x'?"
     assert suggest("zzz", [str(k) for k in range(20)]).endswith("and 8 more")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows keeps the folder that a program runs in")
+def test_a_path_in_a_folder_that_is_no_more_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(CondyleError, match=r"a\.csv: the folder that this runs in is no more"):
+        check_path("a.csv", "a recording")
 
 
 def test_what_is_no_path_and_no_number_is_refused_by_what_it_should_be() -> None:

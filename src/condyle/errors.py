@@ -82,8 +82,12 @@ def check_path(value: Any, what: str) -> Path:
         if not isinstance(name, str) or not name:
             raise ValueError
         os.stat(name)
-    except (FileNotFoundError, NotADirectoryError):
-        pass  # whoever opens it says so, or makes it
+    except (FileNotFoundError, NotADirectoryError):  # whoever opens it says so, or makes it
+        try:
+            os.getcwd()
+        except OSError:
+            text = "the folder that this runs in is no more; change to another"
+            raise CondyleError(text, code="unreadable-file", path=name) from None
     except OSError as error:
         raise CondyleError(f"cannot be opened: {error.strerror}", code="unreadable-file", path=name) from None
     except ValueError:  # also of Python, of a zero byte or half a letter
@@ -99,9 +103,16 @@ def check_paths(value: Any, what: str) -> list[Path]:
 
 def check_number(value: Any, what: str) -> float:
     """The number; raises where it is none."""
-    if isinstance(value, bool) or not isinstance(value, SupportsFloat):
+    if isinstance(value, bool) or not isinstance(value, SupportsFloat) or bool(getattr(value, "shape", False)):
         raise UsageError(f"{what} is a number, not {value!r}", code="bad-call")
     return float(value)
+
+
+def check_several(value: Any, what: str) -> tuple[Any, ...]:
+    """What is listed, a text alone as one; raises where it is no list."""
+    if isinstance(value, bytes) or not isinstance(value, Iterable):
+        raise UsageError(f"{what} is a list, not {value!r}", code="bad-call")
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def suggest(name: str, choices: Sequence[str], alike: float = 0.5) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from .._version import __version__
-from ..errors import UsageError, check_path, suggest
+from ..errors import UsageError, check_path, check_several, suggest
 from ..findings import Finding
 from ..io import MOTION, OPTIONS, SKELETON
 from ..io.fit_id import hash_input, list_windows, make_fit_id, pack_options
@@ -95,7 +95,7 @@ def fit(
         symmetric=symmetric,
         scale=factor_of(scale),
         belong=belong,
-        kinds=tuple(kinds),
+        kinds=check_several(kinds, "kinds"),
         field=field,
         register=register,
     )

@@ -467,6 +467,8 @@ def _check_names(names: tuple[str, ...]) -> None:
     for name in names:
         if not name.strip():
             raise CondyleError("a body has no name", code="bad-name")
+        if not name.isascii() and any("\ud800" <= letter <= "\udfff" for letter in name):
+            raise CondyleError(f"the name {name!r} has half a letter, which no file can hold", code="bad-name")
         if name in known:
             raise CondyleError(f"two bodies are named '{name}'; names must differ", code="duplicate-name", body=name)
         known.add(name)
