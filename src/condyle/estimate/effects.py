@@ -27,6 +27,7 @@ CLEAR_MAX_RATIO = 1e6  # largest entry of a matrix times that of its inverse, up
 PRICE_ROUNDS = 30  # at most; five are usual
 PRICE_SETTLED = 1e-9  # share of the limit that may be asked for beyond it
 LEFT_MIN_SHARE = 1e-12  # of the squares of gaps, which effects leave at least: rounding
+NOISE_MIN_SHARE = 1e-30  # of the squares, below which no step of Newton's takes the noise on the way
 LEAST_NOISE_M2 = 1e-200  # m^2: of gaps that are exactly 0
 WHITENING_ROUNDS = 2  # of the correlation that the effects leave
 CORRELATION_MIN = 0.05  # from block to block, below which nothing is whitened
@@ -260,8 +261,8 @@ class _Sums:
         return part
 
     def within(self, at: Floats) -> Floats:
-        """Logarithms of variances and noise: variances between the least and the limit, noise as much as is left."""
-        noise = np.maximum(at[:, -1], np.log(LEFT_MIN_SHARE * self.yy / self.rows))[:, None]
+        """Logarithms of variances and noise: variances between the least and the limit, noise not at nothing."""
+        noise = np.maximum(at[:, -1], np.log(NOISE_MIN_SHARE * self.yy / self.rows))[:, None]
         variance = np.maximum(np.exp(at[:, :-1]), EFFECT_MIN_RATIO * np.exp(noise))
         variance *= np.minimum(1.0, self.limit / variance.sum(axis=1))[:, None]
         return np.concatenate([np.log(np.maximum(variance, 1e-300)), noise], axis=1)
