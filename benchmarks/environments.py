@@ -2,8 +2,8 @@
 
 Simulated takes are written once and fitted in environments of their own, which uv makes: joints are to be within
 1e-12 m of those found here, and findings of the same codes. The first environment has the oldest numpy that is
-declared. Then here, once more: with four threads for linear algebra, with OpenBLAS's kernels for other processors, and
-with the bodies of every take in the opposite order.
+declared. Then here, once more, to be within 1e-13 m: with four threads for linear algebra, with OpenBLAS's kernels
+for other processors, and with the bodies of every take in the opposite order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .harness import Table, progress, publish
 
 PROJECT = Path(__file__).parents[1]
 ENVIRONMENTS = (("3.11", "1.26.*"), ("3.11", "2.0.*"), ("3.12", ""), ("3.13", ""))  # Python, numpy; "": the newest
-SAME_M = 1e-12
+SAME_M, SAME_HERE_M = 1e-12, 1e-13
 OTHERWISE = {  # what is set here: variables of the environment, and BACKWARDS for the order of the bodies
     "again": {},
     "4 threads": {"OPENBLAS_NUM_THREADS": "4", "OMP_NUM_THREADS": "4"},
@@ -123,7 +123,7 @@ def main() -> int:
 
         for name, others in OTHERWISE.items():
             most, trees, told = compare(here, fit_in(sys.executable, files, **others))
-            failed |= most > SAME_M or trees > 0 or told > 0
+            failed |= most > SAME_HERE_M or trees > 0 or told > 0
             same.append([name, str(len(files)), f"{most:.1e}", str(trees), str(told)])
             data[name] = {"most_m": most, "trees": trees, "findings": told}
             progress(" | ".join(same[-1]))

@@ -1,10 +1,19 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from condyle.errors import SENTENCE_MOST_LETTERS, CondyleError, UsageError, check_number, check_path, suggest
+from condyle.errors import (
+    SENTENCE_MOST_LETTERS,
+    CondyleError,
+    UsageError,
+    check_number,
+    check_path,
+    check_paths,
+    suggest,
+)
 
 
 def test_an_error_names_every_place_it_knows_before_what_is_wrong() -> None:
@@ -42,12 +51,27 @@ def test_names_that_are_near_are_suggested_else_the_first_are_listed() -> None:
     assert suggest("zzz", [str(k) for k in range(20)]).endswith("and 8 more")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="Windows keeps the folder that a program runs in")
+def test_a_path_in_a_folder_that_is_no_more_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(CondyleError, match=r"a\.csv: the folder that this runs in is no more"):
+        check_path("a.csv", "a recording")
+
+
 def test_what_is_no_path_and_no_number_is_refused_by_what_it_should_be() -> None:
     assert check_path("a/b", "a rig") == Path("a/b")
     assert check_number(3, "a factor") == 3.0
-    for value in (None, 5, ["a"], b"a", "a\0b", Path("a\0b")):
+    for value in (None, 5, ["a"], b"a", "", "a\0b", Path("a\0b"), "\ud800"):
         with pytest.raises(UsageError, match="a rig is told by its path, not"):
             check_path(value, "a rig")
+    with pytest.raises(CondyleError, match="xxx: cannot be opened: "):
+        check_path("x" * 5000, "a rig")
+    assert check_paths("a", "a rig") == check_paths([Path("a")], "a rig") == [Path("a")]
+    for several in (b"a", {"a": "b"}, ["a", None], 5):
+        with pytest.raises(UsageError, match="a rig is told by its path, not"):
+            check_paths(several, "a rig")
     for value in (None, "5", True):
         with pytest.raises(UsageError, match="a factor is a number, not"):
             check_number(value, "a factor")

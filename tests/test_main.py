@@ -10,6 +10,8 @@ import sys
 import pytest
 
 import condyle
+from condyle.__main__ import _NAMES
+from condyle.cli import interrupts
 
 
 def test_the_package_runs_as_the_program() -> None:
@@ -26,11 +28,18 @@ def test_an_interrupt_that_is_ignored_stays_so() -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-def test_an_interrupt_when_all_is_done_ends_without_a_traceback() -> None:
-    code = "import sys, signal; from condyle.__main__ import main; sys.argv[1:] = ['--version']; main(); "
-    code += "signal.raise_signal(signal.SIGINT)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (128 + signal.SIGINT, "")
+@pytest.mark.parametrize("name", _NAMES[:3])
+def test_a_signal_when_all_is_done_or_nothing_is_imported_ends_as_ctrl_c_does(name: str) -> None:
+    begin, ring = "import sys, signal\nfrom condyle.__main__ import main\n", f"signal.raise_signal(signal.{name})"
+    done = f"sys.argv[1:] = ['--version']\nmain()\n{ring}"
+    early = f"class First:\n    def find_spec(*_): {ring}\nsys.meta_path.insert(0, First)\nmain()"  # its first import
+    for code in (done, early):
+        ended = subprocess.run([sys.executable, "-c", begin + code], capture_output=True, text=True)
+        assert (ended.returncode, ended.stderr) == (128 + getattr(signal, name), "")
+
+
+def test_the_first_handlers_are_for_the_signals_of_the_whole_run() -> None:
+    assert _NAMES == interrupts._NAMES
 
 
 def test_warnings_of_libraries_do_not_reach_a_terminal_unless_they_are_asked_for() -> None:

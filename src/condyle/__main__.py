@@ -1,8 +1,8 @@
 """The program `condyle`, also as `python -m condyle`. Only what an interrupt at this moment needs is imported first."""
 
+import _signal  # type: ignore[import-not-found]  # signal imports enum first
 import os
 import sys
-from _signal import SIG_IGN, SIGINT, getsignal, signal  # type: ignore[import-not-found]  # signal imports enum first
 
 GARBAGE_MIN_OBJECTS = 200_000  # objects made between two searches for cycles: more than a short fit makes. They took a
 # tenth of it with Python's 700, a twentieth with 10,000: importing makes many objects and no cycles
@@ -10,14 +10,19 @@ FREED_FIRST_BYTES = 2**24  # once these were freed, glibc keeps the pages of arr
 # fifteenth of a fit. They are never touched, so they cost nothing
 
 
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # those of cli.interrupts, which is not imported yet
+
+
 def _end(number: int, frame: object) -> None:
     os._exit(128 + number)  # while the program is imported, and when it is done, there is nothing to take back
 
 
 def main() -> int:
-    """Runs the command line; an interrupt ends it without a traceback from the first moment to the last."""
-    if getsignal(SIGINT) is not SIG_IGN:
-        signal(SIGINT, _end)
+    """Runs the command line; a signal ends it without a traceback from the first moment to the last."""
+    for name in _NAMES:
+        number = getattr(_signal, name, None)
+        if number is not None and _signal.getsignal(number) is not _signal.SIG_IGN:
+            _signal.signal(number, _end)
     import gc
     import warnings
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, SupportsFloat
 
@@ -76,18 +76,43 @@ class UsageError(CondyleError):
 
 
 def check_path(value: Any, what: str) -> Path:
-    """The path; raises where it is none."""
-    name = os.fspath(value) if isinstance(value, str | os.PathLike) else None
-    if not isinstance(name, str) or "\0" in name:
-        raise UsageError(f"{what} is told by its path, not {value!r}", code="bad-call")
+    """The path; raises where it is none, or one that the system cannot have or does not let be looked at."""
+    name = os.fspath(value) if isinstance(value, str | os.PathLike) else ""
+    try:
+        if not isinstance(name, str) or not name:
+            raise ValueError
+        os.stat(name)
+    except (FileNotFoundError, NotADirectoryError):  # whoever opens it says so, or makes it
+        try:
+            os.getcwd()
+        except OSError:
+            text = "the folder that this runs in is no more; change to another"
+            raise CondyleError(text, code="unreadable-file", path=name) from None
+    except OSError as error:
+        raise CondyleError(f"cannot be opened: {error.strerror}", code="unreadable-file", path=name) from None
+    except ValueError:  # also of Python, of a zero byte or half a letter
+        raise UsageError(f"{what} is told by its path, not {value!r}", code="bad-call") from None
     return Path(name)
+
+
+def check_paths(value: Any, what: str) -> list[Path]:
+    """The paths of one or of several; raises where one is none."""
+    several = isinstance(value, Iterable) and not isinstance(value, str | bytes | os.PathLike | Mapping)
+    return [check_path(one, what) for one in (value if several else [value])]
 
 
 def check_number(value: Any, what: str) -> float:
     """The number; raises where it is none."""
-    if isinstance(value, bool) or not isinstance(value, SupportsFloat):
+    if isinstance(value, bool) or not isinstance(value, SupportsFloat) or bool(getattr(value, "shape", False)):
         raise UsageError(f"{what} is a number, not {value!r}", code="bad-call")
     return float(value)
+
+
+def check_several(value: Any, what: str) -> tuple[Any, ...]:
+    """What is listed, a text alone as one; raises where it is no list."""
+    if isinstance(value, bytes) or not isinstance(value, Iterable):
+        raise UsageError(f"{what} is a list, not {value!r}", code="bad-call")
+    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def suggest(name: str, choices: Sequence[str], alike: float = 0.5) -> str:

@@ -28,7 +28,7 @@ CODES: dict[str, str] = {
     "solved-poses": "another program solved these poses on a skeleton of its own; their residual tells nothing",
     "renamed-bodies": "several bodies of a file have the same name; a number was put behind it",
     "same-body": "a bone that has the pose of another one in every frame; it is not read as a body",
-    "clock-unit": "the times give a rate that no sensor has, but a usual one in another unit",
+    "clock-unit": "the times give a rate that no sensor has, or a speed, but a usual one in another unit",
     "clock-origin": "the times count from a date; they are given from the start of the take",
     "clock-packets": "frames were stamped in packets; they are spread over the time before each",
     "repeated-time": "rows with the same time stamp; the first of each is kept",

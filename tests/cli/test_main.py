@@ -146,6 +146,7 @@ def test_an_interrupt_from_outside_leaves_nothing_half_written(tmp_path: Path) -
     [
         (["ftt"], "condyle: error: no verb 'ftt'; did you mean 'fit'?"),
         (["fit", "--halp"], "condyle fit: error: no option '--halp'; did you mean '--help'"),
+        (["fit", "a.npz", "-o", ""], "condyle fit: error: what is written has no name; name a file or folder in place"),
         (["fit", "a.npz", "-o", "-"], "condyle fit: error: nothing is written to the standard output; name"),
         (["info", "a.npz", "--propose", "-"], "condyle info: error: nothing is written to the standard output; name"),
         (["fitt"], "condyle: error: no verb 'fitt'; did you mean 'fit'?"),

@@ -84,6 +84,9 @@ def test_workflows_install_their_tools_by_hash_and_a_release_carries_its_bill_of
         for file in re.findall(r"--require-hashes -r (\S+)", text):
             assert (PROJECT / file).is_file(), (workflow.name, file)
         assert "--locked" not in text  # uv.lock holds the address of an index and is not kept
+    run = (PROJECT / ".ci/run").read_text(encoding="utf-8")
+    assert "pip install --quiet --require-hashes -r <(awk '/^[a-z]/ { on = /^uv==/ } on' .ci/requirements.txt)" in run
+    assert all("--ignore-scripts" in line for line in run.splitlines() if "npm ci" in line or "npm install" in line)
     release = (PROJECT / ".github/workflows/release.yml").read_text(encoding="utf-8")
     assert "bash .ci/sbom sbom" in release
     assert "dist/* sbom/*" in release

@@ -94,6 +94,18 @@ def test_exports_beside_a_fit(old: dict[str, bytes], tmp_path: Path) -> None:
 
 
 @pytest.mark.sized
+@pytest.mark.parametrize("words", [["angles", "--convention", "rotvec"], ["report"]])
+def test_what_is_written_beside_a_fit(
+    old: dict[str, bytes], tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    def write(out: Path) -> None:
+        if main([words[0], str(out), *words[1:]]):
+            raise CondyleError(capsys.readouterr().err.removesuffix("\n"), code="said")
+
+    walk_through(tmp_path, old, write)
+
+
+@pytest.mark.sized
 def test_a_new_folder_is_not_left_behind(new: Fit, tmp_path: Path) -> None:
     for at in itertools.count(0, STEP):
         root = tmp_path / str(at)

@@ -265,6 +265,9 @@ def test_names_of_no_letters_and_gaps_of_no_size_in_a_changed_file_are_told_or_l
     names.view("u4")[0] = 0x7FFFFFFF
     with pytest.raises(CondyleError, match="'names' holds numbers that are no letters"):
         open_motion(rewritten(noisy, tmp_path / "a", names=names))
+    torn = np.frombuffer((0x110000).to_bytes(4, "little") * 16, "<U16")[0:1].reshape(())
+    with pytest.raises(CondyleError, match="'fit_id' holds numbers that are no letters"):
+        open_motion(rewritten(noisy, tmp_path / "c", fit_id=torn))
     gap[:, 0], weight[:, 0] = 1e300, 1e300
     held = open_motion(rewritten(noisy, tmp_path / "b", gap=gap, weight=weight)).rows(slice(0, 50))
     assert np.isnan(held.gap[:, 0]).all()

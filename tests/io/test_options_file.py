@@ -74,7 +74,7 @@ def test_fields_and_rods_are_taken_again(tmp_path: Path) -> None:
         ("reading = 3", "are tables"),
         ("[rod]\npair = ['a', 'b']", "[rod] needs 'distance'"),
         ("field = true\nfield_file = 'f.json'", "give one of field, field_file and [rod]"),
-        ("[reading]\nrate = -1.0", "is not a positive number"),
+        ("[reading]\nrate = -1.0", "a rate of -1 Hz is not between"),
         ("x = ", "is no TOML"),
     ],
 )

@@ -240,6 +240,24 @@ def test_a_clock_that_makes_sense_in_no_unit_is_told(step: float, rate: str) -> 
     )
 
 
+def test_minutes_that_give_a_rate_which_sensors_have_are_told_by_the_motion() -> None:
+    time = np.arange(200) / 60 / 60
+    (finding,) = describe_clock_unit(time, None, lambda _: 50.0)
+    assert finding.text.startswith("its times as seconds give 3600 frames per second and a sensor that moves at 50 m/s")
+    assert finding.text.endswith("as minutes they give 60: write them in seconds, or give --rate 60")
+    for speed in (0.0, 10.0, 1e4, np.inf):  # as sensors move, or in a wrong unit of length besides
+        assert describe_clock_unit(time, None, lambda _, speed=speed: speed) == []
+    assert describe_clock_unit(np.arange(200) / 240, None, lambda _: 50.0) == []  # 4 Hz would be no better
+
+
+def test_frames_that_were_counted_are_told() -> None:
+    (finding,) = describe_clock_unit(np.arange(5.0, 205.0), None)
+    assert finding.text.startswith("its times are 5, 6 and so on, as if frames were counted")
+    lost = np.delete(np.arange(200.0), [40, 41, 90])
+    assert describe_clock_unit(lost, None) != []
+    assert describe_clock_unit(np.arange(200) + 0.5, None) == []
+
+
 def test_usual_clocks_and_stamps_in_packets_are_believed() -> None:
     steady = np.arange(200) / 120
     packets = np.repeat(np.arange(50) / 10, 4) + np.tile([0.0, 1e-5, 2e-5, 3e-5], 50)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,7 @@ from condyle.model.recording import (
     width_of,
 )
 from condyle.model.take import OwnSkeleton
+from condyle.simulate import linkage, simulate
 
 CLOSE = 1e-12  # m, or of a rotation's entries
 
@@ -96,6 +99,17 @@ def test_an_unknown_unit_is_the_plausible_one_and_told(rng: np.random.Generator,
 @pytest.mark.parametrize("p", [np.zeros((0, 2, 3)), np.zeros((3, 2, 3)), np.full((3, 2, 3), np.nan)])
 def test_a_unit_is_found_even_where_nothing_is_known(p: np.ndarray) -> None:
     assert plausible_unit(p) == "m"
+
+
+@pytest.mark.parametrize(("minutes", "lost"), [(True, 0.0), (True, 0.02), (False, 0.0)])
+def test_a_clock_in_minutes_is_told_by_how_fast_the_sensors_move(
+    rng: np.random.Generator, minutes: bool, lost: float
+) -> None:
+    take = simulate(linkage(), seconds=5, rate=60, seed=1).take
+    p = np.where(rng.random((take.frames, take.bodies, 1)) < lost, np.nan, 1000 * take.p_world_body)
+    one = recording(take.R_world_body.reshape(take.frames, -1, 9), Convention("matrix", unit="mm"), p)
+    told = to_take(replace(one, time=take.time / 60 if minutes else take.time)).findings
+    assert [finding.code for finding in told if "as minutes they give 60" in finding.text] == ["clock-unit"] * minutes
 
 
 def test_gimbal_lock_is_told_with_its_first_frame() -> None:

@@ -76,7 +76,7 @@ def test_without_time_and_rate_frames_are_counted_at_100_hz_and_told(rng: np.ran
     assert make_take(rng, time=None, rate=25.0).timed
 
 
-@pytest.mark.parametrize("rate", [0.0, -1.0, float("nan")])
+@pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), 1e-300, 1e300])
 def test_a_rate_that_is_not_positive_is_refused(rng: np.random.Generator, rate: float) -> None:
     with pytest.raises(UsageError):
         make_take(rng, time=None, rate=rate)

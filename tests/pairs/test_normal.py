@@ -64,6 +64,25 @@ def test_a_direction_that_is_not_solved_for_stays_at_nought(world: World) -> Non
 
 
 @pytest.mark.parametrize("held", [0, 5])
+@pytest.mark.parametrize("weighed", [False, True], ids=["plain", "weighed, with gaps"])
+def test_refining_a_solution_finds_it_again(world: World, rng: np.random.Generator, weighed: bool, held: int) -> None:
+    take, pairs = world.take, edges(world)
+    take = take.mask(rng.random((take.frames, take.bodies)) < 0.1) if weighed else take
+    rows, J = Rows.of(take, pairs), len(pairs)
+    weight = rows.seen * (rng.random(rows.seen.shape) if weighed else 1.0)
+    basis, root = np.eye(6 * J)[:, held:], rng.normal(size=(J, J))
+    system, S = (
+        System(pairs, basis, 1 + 1e-3 * rng.random(6 * J).reshape(-1, 3)[:, :1].repeat(3, 1).ravel()),
+        root @ root.T,
+    )
+    G, H = rows.sums(weight)
+    u = system.solve(G, H, S)
+    near = u + 1e-3 * basis @ rng.normal(size=basis.shape[1])
+    again = system.refine(G, S, near, rows.slope(rows.gap(near), weight, S))
+    np.testing.assert_allclose(again, u, rtol=0, atol=SAME_M)
+
+
+@pytest.mark.parametrize("held", [0, 5])
 def test_many_joints_are_solved_in_steps_as_they_are_at_once(world: World, held: int) -> None:
     pairs = edges(world)
     J = len(pairs)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from unittest import mock
 
 import numpy as np
@@ -18,15 +21,20 @@ from condyle.cli import main, streams
 from condyle.errors import SENTENCE_MOST_LETTERS
 from condyle.estimate.checks import describe_left_out
 from condyle.io.folder import check_name, stage_files
+from condyle.io.formats import read_recording
 from condyle.io.skeleton_file import from_json, to_json
+from condyle.io.tables.text import TEXT_BLOCK_BYTES, read_utf8
 from condyle.io.toml_file import read_toml
+from condyle.live.guide import read_routine
+from condyle.live.recorder import Recorder
 from condyle.model.clock import describe_clock_unit, in_order
 from condyle.model.options import FitOptions
 from condyle.model.take import Take
 from condyle.pipeline import PLAN_OF, run
 from condyle.prepare.dropouts import prepare
-from tests.make import PROJECT
-from tests.make.fitted import fitted, take
+from tests.fuzz.failing import failing
+from tests.make import PROJECT, sessions
+from tests.make.fitted import fitted, rewritten, take
 
 PAGE = (PROJECT / "docs" / "faults.md").read_text(encoding="utf-8")
 STEADY = np.arange(60) / 30.0
@@ -67,6 +75,71 @@ def read_bent_axis() -> object:
     return from_json(json.dumps(plain).encode())
 
 
+def lose_sensor() -> list[condyle.Finding]:
+    whole = take(4.0)
+    later = whole.slice(whole.frames // 2, whole.frames)
+    p = later.p_world_body.copy()
+    p[: later.frames // 4, 3] = np.nan
+    return list(condyle.solve(replace(later, p_world_body=p), calibrate()).skeleton.findings)
+
+
+def calibrate() -> condyle.Fit:
+    return condyle.fit(take(4.0).slice(0, 120), intervals=False)
+
+
+def lose_frame() -> list[condyle.Finding]:
+    with TemporaryDirectory() as folder:
+        with failing(Path(folder), 3), Recorder(Path(folder) / "session.log") as log:
+            for packet in sessions.packets(sessions.layout("a"), 6):
+                with suppress(CondyleError):
+                    log.write(packet)
+            log._flush()
+        return list(read_recording(Path(folder) / "session.log").findings)
+
+
+def fit_scaled() -> list[condyle.Finding]:
+    one = take(2.0)
+    return list(condyle.fit(replace(one, p_world_body=1e9 * one.p_world_body), intervals=False).skeleton.findings)
+
+
+def fit_singular() -> list[condyle.Finding]:
+    one = take(2.0)
+    turned = replace(one, R_world_body=one.R_world_body[:, :1].repeat(4, axis=1))
+    return list(condyle.fit(turned, intervals=False).skeleton.findings)
+
+
+def export_spoilt() -> list[condyle.Finding]:
+    with TemporaryDirectory() as folder:
+        place = fitted(Path(folder) / "out", take(2.0), intervals=False)
+        turns, places = np.zeros((120, 4, 3, 3)), np.zeros((120, 4, 3))
+        with np.load(place / "motion.npz") as archive:
+            turns[:], places[:] = archive["R_world_body"], archive["p_world_played"]
+        turns[:5, 0], places[3] = 7.0, np.inf
+        spoilt = rewritten(place, Path(folder) / "spoilt", R_world_body=turns, p_world_played=places)
+        return list(condyle.load(spoilt).export("bvh", spoilt).findings)
+
+
+def cut_text() -> object:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "a.csv"
+        path.write_bytes(b"1,2\n" * (TEXT_BLOCK_BYTES // 2))
+        text = read_utf8(path)
+        os.truncate(path, 100)
+        return text.find(b"x")
+
+
+def solve_twins() -> object:
+    later = take(4.0).slice(120, 240)
+    p, R = (values[:, [0, 1, 2, 2]] for values in (later.p_world_body, later.R_world_body))
+    return condyle.solve(replace(later, p_world_body=p, R_world_body=R), calibrate())
+
+
+def write_routine(text: str) -> object:
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "routine.toml").write_text(text)
+        return read_routine(Path(folder) / "routine.toml")
+
+
 FOUND: dict[str, tuple[str, Callable[[], list[condyle.Finding]]]] = {
     "B39": ("time-backwards", lambda: in_order(STEADY[::-1], None, 60)[3]),
     "B40": ("clock-packets", lambda: in_order(stamp_packets(), None, 360)[3]),
@@ -76,8 +149,20 @@ FOUND: dict[str, tuple[str, Callable[[], list[condyle.Finding]]]] = {
     "B46": ("checks-left-out", lambda: describe_left_out(take_of(129), PLAN_OF["default"].most_bodies)),
     "B55": ("dropout", lambda: list(prepare(lose_poses()).findings)),
     "B57": ("clock-unit", lambda: describe_clock_unit(STEADY / 3600, None)),
+    "B44": ("implausible-size", fit_scaled),
+    "B44 ": ("tree-not-determined", fit_singular),
+    "B49": ("pose-held", export_spoilt),
+    "B56": ("gap-left", lose_sensor),
+    "B63": ("log-damaged", lose_frame),
+    "B69": ("clock-unit", lambda: describe_clock_unit(STEADY / 120, None, lambda _: 50.0)),
+    "B70": ("clock-unit", lambda: describe_clock_unit(np.arange(60.0), None)),
 }
 REFUSED: dict[str, Callable[[], object]] = {
+    "B61": lambda: write_routine("a." * 30_000 + "a = 1"),
+    "B61 ": lambda: write_routine("#" * 1_100_000),
+    "B65": solve_twins,
+    "B68": cut_text,
+    "B71": lambda: condyle.read(None),  # type: ignore[arg-type]
     "B45": lambda: run(select([0, 0, 1]), FitOptions(), plan=PLAN_OF["default"]),
     "B48": read_bent_axis,
     "B58": lambda: check_name("CON"),
@@ -88,7 +173,7 @@ REFUSED: dict[str, Callable[[], object]] = {
 
 
 def row_of(number: str) -> str:
-    return next(line for line in PAGE.splitlines() if line.startswith(f"| {number} "))
+    return next(line for line in PAGE.splitlines() if line.startswith(f"| {number.strip()} "))
 
 
 @pytest.mark.parametrize("number", FOUND)
@@ -132,6 +217,24 @@ def test_a_path_that_is_none_and_a_line_that_is_long_are_told_as_promised(tmp_pa
     with pytest.raises(CondyleError) as error:
         read_toml(tmp_path / "deep.toml", "a column map", "bad-columns")
     assert f'"{error.value.text}"' in row_of("B51")
+
+
+def test_every_row_of_the_page_has_words_that_are_tried() -> None:
+    """Those of B50, B54, B60 and B64 where they are printed: a server, a failing disk, landmarks, no memory."""
+    here = Path(__file__).read_text(encoding="utf-8")
+    elsewhere = {
+        "B50": ("report/test_server.py", "motion.npz was cut while it was read; write it anew with condyle fit -o"),
+        "B54": ("fuzz/test_failing.py", "cannot be written: No space left on device"),
+        "B60": ("motion/test_landmarks.py", "is 115 m from its sensor; write it in metres"),
+        "B63": ("fuzz/test_failing.py", "No space left on device"),
+        "B64": ("fuzz/test_failing.py", "condyle: error: not enough memory for this recording"),
+        "B72": ("test_main.py", "128 + getattr(signal, name)"),
+    }
+    for number, (file, words) in elsewhere.items():
+        assert words in (PROJECT / "tests" / file).read_text(encoding="utf-8")
+        assert words in row_of(number) or number == "B72"
+    rows = [line.split()[1] for line in PAGE.splitlines() if line.startswith("| B")]
+    assert [number for number in rows if f'"{number}"' not in here] == []
 
 
 def test_files_of_a_fit_are_safe_as_promised(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

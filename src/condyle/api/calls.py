@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from .._version import __version__
-from ..errors import UsageError, suggest
+from ..errors import UsageError, check_path, check_several, suggest
 from ..findings import Finding
 from ..io import MOTION, OPTIONS, SKELETON
 from ..io.fit_id import hash_input, list_windows, make_fit_id, pack_options
@@ -96,7 +95,7 @@ def fit(
         symmetric=symmetric,
         scale=factor_of(scale),
         belong=belong,
-        kinds=tuple(kinds),
+        kinds=check_several(kinds, "kinds"),
         field=field,
         register=register,
     )
@@ -199,7 +198,7 @@ def fit_remounted(
     from ..result.mountings import share_figures
     from ..result.profile import find_known_kinds, kinds_of
 
-    if isinstance(sources, str | os.PathLike) or len(sources) < 2:
+    if isinstance(sources, str | bytes) or not isinstance(sources, Sequence) or len(sources) < 2:
         raise UsageError("several mountings are several files, one each; name two or more", code="bad-call")
     check_files([one for one in sources if not isinstance(one, Take)])
     options = options or FitOptions()
@@ -351,7 +350,7 @@ def _open_calibration(given: FilePath | Fit | Skeleton) -> Fit:
     from ..io.folder import find_folder
     from ..io.skeleton_file import read_skeleton
 
-    place = Path(given)
+    place = check_path(given, "a calibration")
     skeleton = read_skeleton(place)
     return load(place) if (find_folder(place) / MOTION).is_file() else Fit(skeleton, NoFrames())
 

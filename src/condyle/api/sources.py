@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import CondyleError, UsageError, check_path
+from ..errors import CondyleError, UsageError, check_paths
 from ..io.format import ReadOptions
 from ..maths.arrays import Floats
 from ..model.skeleton import Skeleton
@@ -78,13 +78,12 @@ def list_sources(source: Recorded, names: Sequence[str]) -> list[tuple[FilePath,
     return [(file, names) for file in ([source] if isinstance(source, str | os.PathLike) else source)]
 
 
-def check_files(source: FilePath | Sequence[FilePath]) -> list[FilePath]:
+def check_files(source: FilePath | Sequence[FilePath]) -> list[Path]:
     """The files that are meant; raises where one is named twice, or is a copy of another."""
     if not isinstance(source, str | os.PathLike | Iterable):
         fault = f"a recording is a file, several files, {{label: file}}, a Take or matrices, not {source!r}"
         raise UsageError(fault, code="bad-call")
-    given = [source] if isinstance(source, str | os.PathLike) else list(source)
-    files = [check_path(one, "a recording") for one in given]
+    files = check_paths(source, "a recording")
     twice = [file for k, file in enumerate(files) if file.resolve() in {one.resolve() for one in files[:k]}]
     if twice:
         raise UsageError("is named twice; its frames would count double", code="same-file-twice", path=twice[0])
@@ -98,4 +97,4 @@ def check_files(source: FilePath | Sequence[FilePath]) -> list[FilePath]:
                 text = f"has the same content as {other}; its frames would count double"
                 raise UsageError(text, code="same-file-twice", path=file)
         alike.append(file)
-    return given
+    return files

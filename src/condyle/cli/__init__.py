@@ -112,6 +112,8 @@ def _run(words: list[str]) -> int:
             own.error(_describe_unknown(unknown[0], own))
         if "-" in (getattr(args, name, None) for name in ("out", "propose")):
             own.error("nothing is written to the standard output; name a file or folder in place of '-'")
+        if "" in (getattr(args, name, None) for name in ("out", "propose")):  # as of a variable that is not set
+            own.error("what is written has no name; name a file or folder in place of ''")
     except SystemExit as error:
         sys.stdout.flush()
         return error.code if isinstance(error.code, int) else 2

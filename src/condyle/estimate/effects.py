@@ -26,6 +26,8 @@ EFFECT_MIN_RATIO = 1e-9  # of the noise's variance: what an effect that is not t
 CLEAR_MAX_RATIO = 1e6  # largest entry of a matrix times that of its inverse, up to which none is
 PRICE_ROUNDS = 30  # at most; five are usual
 PRICE_SETTLED = 1e-9  # share of the limit that may be asked for beyond it
+LEFT_MIN_SHARE = 1e-12  # of the squares of gaps, which effects leave at least: rounding
+NOISE_MIN_SHARE = 1e-30  # of the squares, below which no step of Newton's takes the noise on the way
 LEAST_NOISE_M2 = 1e-200  # m^2: of gaps that are exactly 0
 WHITENING_ROUNDS = 2  # of the correlation that the effects leave
 CORRELATION_MIN = 0.05  # from block to block, below which nothing is whitened
@@ -259,10 +261,11 @@ class _Sums:
         return part
 
     def within(self, at: Floats) -> Floats:
-        """Logarithms of variances and noise, with the variances between the least and the limit."""
-        variance = np.maximum(np.exp(at[:, :-1]), EFFECT_MIN_RATIO * np.exp(at[:, -1:]))
+        """Logarithms of variances and noise: variances between the least and the limit, noise not at nothing."""
+        noise = np.maximum(at[:, -1], np.log(NOISE_MIN_SHARE * self.yy / self.rows))[:, None]
+        variance = np.maximum(np.exp(at[:, :-1]), EFFECT_MIN_RATIO * np.exp(noise))
         variance *= np.minimum(1.0, self.limit / variance.sum(axis=1))[:, None]
-        return np.concatenate([np.log(np.maximum(variance, 1e-300)), at[:, -1:]], axis=1)
+        return np.concatenate([np.log(np.maximum(variance, 1e-300)), noise], axis=1)
 
     def update(self, at: Floats) -> tuple[Floats, Floats]:
         """One round of MacKay's fixed point in the logarithms (P, G + 1), and its slope (P, G + 1, G + 1)."""
@@ -273,7 +276,7 @@ class _Sums:
         told = np.diagonal(C, axis1=1, axis2=2) @ self.member.T / variance
         known = np.maximum(self.size - told, 1e-3 * self.size)
         left = self.yy - 2 * np.einsum("pf,pf->p", b, self.Xy) + _square(b, self.XX)
-        left = np.maximum(left, 1e-12 * self.yy)
+        left = np.maximum(left, LEFT_MIN_SHARE * self.yy)
         free = np.maximum(self.rows - known.sum(axis=1), 1.0)
         price = self._price(square, known, variance)[:, None]
         whole = known + price * variance

@@ -657,7 +657,7 @@ def _chi2_of_bend(y: Floats, q: Floats, free: Ints, X: Floats) -> Floats:
 def _chi2(before: Floats, told: Floats, rows: Floats) -> Floats:
     """(P,) of squares before, what is told of them, and the rows that count."""
     left = before - told
-    return np.where(left > 1e-200, rows * np.log(np.maximum(before, 1e-300) / np.maximum(left, 1e-300)), 0.0)
+    return np.where(left > 1e-200, rows * np.log(np.maximum(before, 1e-200) / np.maximum(left, 1e-200)), 0.0)
 
 
 def _chi2_of_poor_bend(y: Floats, q: Floats, free: Ints, X: Floats) -> Floats:

@@ -145,7 +145,7 @@ def _no_gain(before: Estimate, after: Estimate, pairs: Ints, old: Floats, new: F
     there: Bools = np.asarray(moved[:, pairs].any(axis=2) & both)
     if 0.5 < there.sum() / max(both.sum(), 1) < 1:
         there = both & ~there
-    floor = (GAP_ROUNDING_SHARE * measure_distances(after.take, pairs)) ** 2
+    floor = np.maximum((GAP_ROUNDING_SHARE * measure_distances(after.take, pairs)) ** 2, 1e-200)  # twins are 0 m apart
     sure, worse = False, False
     for rows in (np.ones_like(there), there):
         was, now = (_block_squares(after.take, hide(gap, ~rows)) for gap in (old, new))

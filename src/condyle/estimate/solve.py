@@ -168,9 +168,11 @@ def solve_together(
         if sweep >= 2 and np.abs(u - old).max(initial=0.0) < 1e-9 * np.abs(u).max(initial=1.0):
             break
     assert weight is not None
+    gap = rows.gap(u)
+    u = system.refine(G, S, u, rows.slope(gap, weight, S))
     halves = u.reshape(J, 2, 3)
     white = noise.gap_covariance(start.pairs, halves[:, 0], halves[:, 1])
-    C, _ = gap_covariance(rows.gap(u), inlier, white, start.pairs, shared, take.seconds)
+    C, _ = gap_covariance(gap, inlier, white, start.pairs, shared, take.seconds)
     N = system.normal(G, np.asarray(np.linalg.inv(C)))
     lost = fires | np.asarray((rows.seen & (weight == 0)).any(axis=0))
     return Solution(start.pairs, halves[:, 0], halves[:, 1], weight, N, basis, C, lost, factor=system.factor)

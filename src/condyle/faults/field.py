@@ -224,7 +224,11 @@ def correct_field(estimate: Estimate, options: FitOptions, refused: Sequence[Cha
         rod = replace(rod, take=prepare(rod_take) if options.prepare else rod_take)
     fit = fit_field(take, estimate.solution, rod, still)
     straight = fit.model.correct(take, still)
-    found = describe_correction(take, fit.model, estimate.solution, estimate.refit(straight).solution)
+    after = estimate.refit(straight)
+    if not len(after.pairs):
+        text = "the bend of the field that fits best would leave no joint at all, and is not taken away"
+        return Decision([Finding("field-corrected", "info", text, value=0.0, unit="m")])
+    found = describe_correction(take, fit.model, estimate.solution, after.solution)
     return Decision(changes=[FieldRepair(fit, straight, tuple(found))])
 
 

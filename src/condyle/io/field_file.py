@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
 
-from ..errors import CondyleError
+from ..errors import CondyleError, check_path
 from ..model.field import FieldModel
 from .atomic import open_atomic, read_small
 
@@ -17,13 +16,13 @@ FIELD_FILE_MOST_BYTES = 10**7  # of a field file: more is another kind of file
 def write_field(path: str | os.PathLike[str], field: FieldModel) -> None:
     """The field as a JSON file, whole or not at all."""
     text = json.dumps({"format": FIELD_FORMAT, "version": 1, "units": "m", **field.to_plain()}, indent=1)
-    with open_atomic(Path(path)) as stream:
+    with open_atomic(path) as stream:
         stream.write(text.encode() + b"\n")
 
 
 def read_field(path: str | os.PathLike[str]) -> FieldModel:
     """The field that `write_field` wrote."""
-    file = Path(path)
+    file = check_path(path, "a field")
     raw = read_small(file, FIELD_FILE_MOST_BYTES)
     try:
         plain = json.loads(raw) if len(raw) <= FIELD_FILE_MOST_BYTES else None

@@ -7,9 +7,10 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from ..errors import UsageError
+from ..errors import UsageError, check_number, check_several
 from ..model.recording import EXTRINSIC, MATRIX, QUATERNIONS, VECTOR, Recording, width_of
 from ..model.repairs import check_repairs
+from ..model.take import check_rate
 from ..model.units import metres_per
 from ..model.values import dataclass
 
@@ -82,17 +83,21 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         for name in ("only", "drop"):
-            value = getattr(self, name)
-            object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+            object.__setattr__(self, name, check_several(getattr(self, name), name))
+        for name in ("start", "stop", "rate"):  # also of numpy, whose numbers are no answer to `in`
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, check_number(getattr(self, name), name))
+        if self.rename is not None and not isinstance(self.rename, Mapping):
+            raise UsageError(f"rename is {{old name: new name}}, not {self.rename!r}", code="bad-option")
         if not 0 <= (self.start or 0.0) < (float("inf") if self.stop is None else self.stop):
             raise UsageError(
                 f"a part from {self.start or 0:g} s to {self.stop or 0:g} s has no frame; start is 0 or more, and stop "
                 "is later",
                 code="bad-option",
             )
-        if self.rate is not None and not 0 < self.rate < float("inf"):
-            raise UsageError(f"rate {self.rate} Hz is not a positive number", code="bad-option")
+        check_rate(self.rate)
         if self.unit is not None:
+            object.__setattr__(self, "unit", str(self.unit))  # metres as a number
             metres_per(self.unit)
         if self.quaternion not in (None, *QUATERNIONS):
             raise UsageError(f"quaternion is wxyz or xyzw, not '{self.quaternion}'", code="bad-option")

@@ -253,15 +253,20 @@ def _match_arrays(arrays: dict[str, NDArray[Any]], mapping: mmap.mmap, skeleton:
 def _read_names(names: NDArray[Any], what: str) -> tuple[str, ...]:
     if names.dtype.kind != "U" or names.ndim != 1:
         raise CondyleError(f"'{what}' is no list of texts; {_AGAIN}", code="bad-shape")
-    letters = np.ascontiguousarray(names).view(f"{names.dtype.byteorder}u4")
+    _check_letters(names, what)
+    return tuple(names.tolist())
+
+
+def _check_letters(texts: NDArray[Any], what: str) -> None:
+    letters = np.ascontiguousarray(texts).reshape(-1).view(f"{texts.dtype.byteorder}u4")
     if (letters > sys.maxunicode).any():  # numpy would make texts of them that nothing can print
         raise CondyleError(f"'{what}' holds numbers that are no letters; {_AGAIN}", code="damaged-file")
-    return tuple(names.tolist())
 
 
 def _read_text(array: NDArray[Any]) -> str:
     if array.dtype.kind != "U" or array.ndim != 0:
         raise CondyleError(f"'fit_id' is no text; {_AGAIN}", code="bad-shape")
+    _check_letters(array, "fit_id")
     return str(array[()])
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from ..errors import CondyleError
+from ..errors import CondyleError, check_path
 from ..maths.least_squares import is_covariance
 from ..model.profile import FileWindow
 from ..model.skeleton import TURNING, Joint, Skeleton
@@ -93,7 +93,7 @@ def _check_joint(joint: Joint, path: str | Path | None) -> None:
 
 def read_skeleton(path: str | Path) -> Skeleton:
     """A skeleton from skeleton.json, or from the folder that holds it; it must be of the fit that the folder is of."""
-    place = Path(path)
+    place = check_path(path, "a skeleton")
     if place.is_dir():
         place = place / SKELETON
     data = read_checked(place, SKELETON_FILE_MOST_BYTES)
@@ -109,5 +109,5 @@ def read_skeleton(path: str | Path) -> Skeleton:
 
 def write_skeleton(path: str | Path, skeleton: Skeleton) -> None:
     """Writes skeleton.json whole or not at all."""
-    with open_atomic(Path(path)) as stream:
+    with open_atomic(path) as stream:
         stream.write(to_json(skeleton))

@@ -18,6 +18,7 @@ PAUSE = 1.0  # s: a longer step may be a pause of the recording
 PERIODS = 20.0  # ... if it is also so many times the usual step
 FEWEST_CLOCKED_FRAMES = 10  # frames from which a rate is doubted
 USUAL_RATES_HZ = (5.0, 2000.0)  # Hz that the times in another unit must give
+FASTEST_USUAL_M_S = 13.0  # m/s of a sensor against the others in half of the frames; the fastest runner's feet have 12
 CLOCK_UNITS_S = {
     "milliseconds": 1e-3, "microseconds": 1e-6, "nanoseconds": 1e-9, "minutes": 60.0, "hours": 3600.0, "days": 86400.0,
 }  # fmt: skip
@@ -118,24 +119,31 @@ def _spread(
     return spread, [*findings, told]
 
 
-def describe_clock_unit(time: Floats | None, segment: Ints | None) -> list[Finding]:
+def describe_clock_unit(
+    time: Floats | None, segment: Ints | None, speed: Callable[[Floats], float] | None = None
+) -> list[Finding]:
     """What to say of times [s] that give a rate which no sensor has, and in which unit they would give a usual one.
 
     The rate is that of the whole duration: stamps may come in packets. Of two units that nearest to the middle of the
-    usual rates is advised.
+    usual rates is advised. Minutes may give a rate that sensors have: then the motion tells, by its `speed` [m/s]
+    at these times. Whole numbers one apart are frames that were counted.
     """
     if time is None or len(time) < FEWEST_CLOCKED_FRAMES:
         return []
     steps = np.diff(time)[slice(None) if segment is None else np.diff(segment) == 0]
     duration = float(steps.sum()) if len(steps) else 0.0
     rate = len(steps) / duration if duration > 0 else 0.0
-    if not rate or SENSOR_RATES_HZ[0] <= rate <= SENSOR_RATES_HZ[1]:
+    if not rate:
         return []
+    if counted := _describe_counted(time, steps):
+        return counted
+    if SENSOR_RATES_HZ[0] <= rate <= SENSOR_RATES_HZ[1]:
+        return _describe_minutes(time, rate, speed)
     usual = {unit: rate / seconds for unit, seconds in CLOCK_UNITS_S.items() if _is_usual(rate / seconds)}
     middle = np.sqrt(np.prod(USUAL_RATES_HZ))
     best, *others = sorted(usual, key=lambda unit: abs(np.log(usual[unit] / middle))) or [""]
-    counted = f"{rate:.3g}" if np.isfinite(rate) else "uncountably many"
-    text = f"its times as seconds give {counted} frames per second, which no sensor has"
+    told = f"{rate:.3g}" if np.isfinite(rate) else "uncountably many"
+    text = f"its times as seconds give {told} frames per second, which no sensor has"
     if best:
         also = "".join(f", as {unit} {usual[unit]:.4g}" for unit in others)
         text += (
@@ -144,6 +152,31 @@ def describe_clock_unit(time: Floats | None, segment: Ints | None) -> list[Findi
     else:
         text += "; no other unit gives a usual rate: give --rate"
     return [Finding("clock-unit", "warning", text, value=rate if np.isfinite(rate) else None, unit="Hz")]
+
+
+def _describe_counted(time: Floats, steps: Floats) -> list[Finding]:
+    if usual_step(steps) != 1 or (time % 1).any():
+        return []
+    text = (
+        f"its times are {time[0]:.0f}, {time[1]:.0f} and so on, as if frames were counted; as seconds they give 1 "
+        "frame per second: give --rate if that is not so"
+    )
+    return [Finding("clock-unit", "warning", text, value=1.0, unit="Hz")]
+
+
+def _describe_minutes(time: Floats, rate: float, speed: Callable[[Floats], float] | None) -> list[Finding]:
+    minute = CLOCK_UNITS_S["minutes"]
+    if speed is None or not _is_usual(rate / minute):
+        return []
+    fast = speed(time)
+    if not FASTEST_USUAL_M_S < fast < FASTEST_USUAL_M_S * minute:  # faster than that it is no clock alone
+        return []
+    text = (
+        f"its times as seconds give {rate:.4g} frames per second and a sensor that moves at {fast:.3g} m/s against the "
+        f"others half of the time, which no figure does; as minutes they give {rate / minute:.4g}: write them in "
+        f"seconds, or give --rate {rate / minute:.4g}"
+    )
+    return [Finding("clock-unit", "warning", text, value=rate, unit="Hz")]
 
 
 def _is_usual(rate: float) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Literal, get_args
 
-from ..errors import UsageError
+from ..errors import UsageError, check_number, check_several
 from .field import FieldModel, Rod
 from .repairs import REPAIRS, check_repairs
 from .values import dataclass
@@ -91,8 +91,13 @@ class FitOptions:
 def check_pairs(pairs: Iterable[tuple[str, str]], what: str) -> tuple[tuple[str, str], ...]:
     """Pairs of names, checked: two each, and of two different bodies."""
     out = []
-    for pair in pairs:
-        if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(name, str) for name in pair):
+    for pair in check_several(pairs, what):
+        if (
+            not isinstance(pair, Sequence)
+            or isinstance(pair, str)
+            or len(pair) != 2
+            or not all(isinstance(name, str) for name in pair)
+        ):
             raise UsageError(f"{what} has {pair!r} where a pair of body names is expected", code="bad-tree")
         if pair[0] == pair[1]:
             raise UsageError(f"{what} joins '{pair[0]}' to itself; name two bodies", code="bad-tree")
@@ -102,6 +107,8 @@ def check_pairs(pairs: Iterable[tuple[str, str]], what: str) -> tuple[tuple[str,
 
 
 def check_options(options: FitOptions) -> None:
+    if options.symmetric is not None:
+        check_number(options.symmetric, "symmetric")
     if options.method not in get_args(Method):
         raise UsageError(
             f"no method named '{options.method}'; choose from {', '.join(get_args(Method))}", code="bad-call"

@@ -24,6 +24,7 @@ from .take import UP_AXES, BodyMarker, CarriedCentre, OwnSkeleton, Take, check_q
 from .units import metres_per
 from .values import dataclass
 
+SPEED_FRAMES = 10  # from one to the other, between which a body's speed is measured
 QUATERNIONS = ("wxyz", "xyzw")
 MATRIX = "matrix"
 HANDS = ("right", "left")
@@ -236,7 +237,8 @@ def to_take(recording: Recording) -> Take:
     rows, segment, time, repaired = in_order(
         recording.time, recording.segment, recording.frames, lambda: _find_moved(position)
     )
-    findings += [*repaired, *describe_clock_unit(time, segment)]
+    speed = partial(_measure_speed, position[rows] if isinstance(rows, slice) else take_rows(position, rows), metres)
+    findings += [*repaired, *describe_clock_unit(time, segment, speed)]
     if not isinstance(rows, slice):  # not all of them, as nearly always
         position, orientation = take_rows(position, rows), take_rows(orientation, rows)
     if metres != 1:
@@ -270,6 +272,22 @@ def to_take(recording: Recording) -> Take:
     markers = tuple(BodyMarker(body, name, metres * place, carried) for body, name, place, carried in recording.placed)
     everything = (*findings, *take.findings)
     return take.with_findings(everything, up=convention.up, own=own, read_as=read_as, markers=markers)
+
+
+def _measure_speed(position: Floats, metres: float, time: Floats) -> float:
+    """[m/s] of the body that moves fastest against the middle of all, in half of the frames; 0 where that is not known.
+
+    Over some frames, since noise from one to the next has a speed of its own.
+    """
+    first = evenly(len(time) - SPEED_FRAMES, 500)
+    with np.errstate(over="ignore", invalid="ignore"):
+        way = position[first + SPEED_FRAMES] - position[first]
+        apart = (
+            metres * (way - way.mean(axis=1, keepdims=True)) / (time[first + SPEED_FRAMES] - time[first])[:, None, None]
+        )
+        speed = np.linalg.norm(apart, axis=2)
+    known = np.isfinite(speed).all(axis=1)
+    return float(median(speed[known]).max()) if known.any() else 0.0
 
 
 def _find_moved(position: Floats) -> Bools:

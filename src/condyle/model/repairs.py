@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..errors import UsageError
+from ..errors import UsageError, check_several
 
 # Repairs by name: whether each is done unless it is switched off.
 REPAIRS: dict[str, bool] = {
@@ -20,7 +20,7 @@ REPAIRS: dict[str, bool] = {
 
 def check_repairs(names: Iterable[str]) -> tuple[str, ...]:
     """Names of repairs, each once; raises with the choices."""
-    found = tuple(dict.fromkeys([names] if isinstance(names, str) else names))
+    found = tuple(dict.fromkeys(check_several(names, "repairs")))
     for name in found:
         if name not in REPAIRS:
             raise UsageError(f"no repair named '{name}'; choose from {', '.join(REPAIRS)}", code="bad-option")

@@ -23,6 +23,7 @@ from .values import dataclass
 FARTHEST = 1e12  # m: a position beyond is no position, and its square would drown all others
 WORLD = "world"  # name of the room where it is a body
 CENTRE = "_centre"  # ends the name of a joint's centre that completes the markers of a body
+COUNTED_RATES_HZ = (1e-3, 1e6)  # Hz between which frames may be counted
 UNTIMED_RATE = 100.0  # Hz, where a recording has neither time nor rate
 ROUNDED = 1e-9  # departure from orthonormal that is rounding and is left alone
 UP_AXES = ("x", "y", "z", "-x", "-y", "-z")  # of a world, one of which points up
@@ -30,6 +31,13 @@ REPAIRABLE = 0.05  # departure up to which few-decimal matrices are replaced by 
 ZERO_LENGTH = 1e-9  # of a quaternion: below it is none, as devices send for a sensor that is not seen
 # How far the length of a quaternion may be from 1: rounded to four decimals or more, to two, and a rotation at all.
 UNIT_MAX_OFF, ROUNDED_MAX_OFF, ROTATION_MAX_OFF = 1e-4, 0.05, 0.5
+
+
+def check_rate(rate: float | None) -> None:
+    """Raises where frames cannot be counted at a rate [Hz]."""
+    if rate is not None and not COUNTED_RATES_HZ[0] <= rate <= COUNTED_RATES_HZ[1]:
+        low, high = COUNTED_RATES_HZ
+        raise UsageError(f"a rate of {rate:g} Hz is not between {low:g} and {high:g}; give another", code="bad-option")
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,8 +234,7 @@ class Take:
         if time is not None:
             clock = freeze_array(time, (n,), "time")
         else:
-            if rate is not None and not rate > 0:
-                raise UsageError(f"rate {rate} Hz is not positive", code="bad-call")
+            check_rate(rate)
             clock = np.arange(n) / (rate or UNTIMED_RATE)
         if not timed:
             text = "no time and no rate: frames are counted at 100 Hz, without noise or intervals; give the rate"
@@ -460,6 +467,8 @@ def _check_names(names: tuple[str, ...]) -> None:
     for name in names:
         if not name.strip():
             raise CondyleError("a body has no name", code="bad-name")
+        if not name.isascii() and any("\ud800" <= letter <= "\udfff" for letter in name):
+            raise CondyleError(f"the name {name!r} has half a letter, which no file can hold", code="bad-name")
         if name in known:
             raise CondyleError(f"two bodies are named '{name}'; names must differ", code="duplicate-name", body=name)
         known.add(name)

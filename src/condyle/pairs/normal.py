@@ -62,6 +62,19 @@ class System:
         found = descend(N, rhs, self.basis, near) if J > DENSE_MAX_JOINTS else None
         return solve_normal(N, rhs, self.basis) if found is None else found
 
+    def refine(self, G: Floats, S: Floats, near: Floats, slope: Floats) -> Floats:
+        """(6J,) the unknowns that products G of rows lead to, from those near by and the rows' own `slope` (6J,) there.
+
+        Sums of products are rounded as whole positions are, and the weakest directions multiply that by thousands;
+        gaps are a hundredth of them, so that neither the order of the bodies nor the processor is seen in the joints.
+        """
+        if len(self.pairs) > DENSE_MAX_JOINTS:  # which are as near as their steps settle
+            return near
+        sensor, factor, weighed = np.repeat(self.pairs.ravel(), 3), self.factor, weigh_joints(G, S)
+        alone = np.where(sensor[:, None] == sensor, (1 - factor * factor[:, None]) * weighed, 0.0)
+        left = -factor * (slope + weighed @ ((factor - 1) * near)) - alone @ near
+        return near + solve_normal(self.normal(G, S), left, self.basis)
+
 
 def weigh_joints(G: Floats, S: Floats) -> Floats:
     """(6J, 6J) products G of rows, those of two joints weighed by S (J, J)."""
@@ -145,6 +158,17 @@ class Rows:
         if (np.diagonal(square) <= len(weight) * (CANCELLATION_RATIO * lever) ** 2).any():
             square, count = gap_products(self.gap(u), weight)
         return estimate_covariance(square, count)
+
+    def slope(self, gap: Floats, weight: Floats, S: Floats) -> Floats:
+        """(6J,) by how much half the weighted squares of gaps (3, n, J) grow with each unknown, joints weighed by S."""
+        J, stack = len(self.pairs), self.X.reshape(3, len(weight), self.X.shape[1])
+        found = np.zeros((stack.shape[2], J))
+        for rows in blocks(weight, *gap, *stack):
+            root = np.sqrt(weight[rows])
+            for axis in range(3):
+                found += stack[axis, rows].T @ ((gap[axis, rows] * root) @ S * root)
+        child, parent = found.reshape(stack.shape[2] // 4, 4, J)[self.pairs.T, :3, np.arange(J)]
+        return np.stack([child, -parent], axis=1).ravel()
 
     def _plain(self, weight: Floats) -> bool:
         """Whether every product of rows is already in the Gram matrix of the stacked poses."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from ..errors import CondyleError, UsageError
+from ..errors import CondyleError, UsageError, check_paths
 from ..findings import Finding
 from ..io.format import Reading, ReadOptions
 from ..io.formats import list_files, read_recording
@@ -49,8 +49,7 @@ def read(
     The options are described in `condyle.io.format.ReadOptions`: rate, unit, quaternion, bodies, ... Raises
     CondyleError naming the file when it cannot be read; what was repaired stands in the take's findings.
     """
-    paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    return load(paths, ReadOptions.of(fix, **options)).take
+    return load(check_paths(path, "a recording"), ReadOptions.of(fix, **options)).take
 
 
 def load(paths: Sequence[str | os.PathLike[str]], options: ReadOptions, known: Sequence[BodyMarker] = ()) -> Loaded:

@@ -85,7 +85,7 @@ def batch(
     if workers is not None and (workers < 1 or cluster is not None):
         raise UsageError("workers is a number of processes on this machine, one or more", code="bad-option")
     folder = Path(os.path.abspath(check_path(out, "a folder")))
-    root, entries, notes = _list_takes(Path(source), folder, dict(settings or {}), performers)
+    root, entries, notes = _list_takes(check_path(source, "a study"), folder, dict(settings or {}), performers)
     steps = make_steps(root, entries, folder)
     with _make_folder(folder), lock_folder(folder), Ledger(folder) as ledger:
         notes += ledger.told

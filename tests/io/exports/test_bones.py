@@ -129,6 +129,8 @@ def test_links_seen_from_another_root_change_sides() -> None:
     np.testing.assert_allclose(turned[2].R_mean, R.T)
     same = reorder_links(links, [0], ["a", "b", "c", "d"])
     assert [link.body for link in same] == ["a", "b", "c", "d"]
+    screw = [links[0], replace(links[1], pitch=0.01), *links[2:]]
+    assert [link.pitch for link in reorder_links(screw, [1], ["a", "b", "c", "d"])] == [0.0, 0.01, 0.0, 0.0]
 
 
 def test_fingers_rest_on_from_the_hand_and_the_thumb_halfway_forward() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def test_lines_come_one_by_one_as_split_has_them_with_the_place_of_the_next(text
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every text of more than 32 bytes is long, and what is made of it lies on disk."""
-    for name in ("TEXT_BLOCK_BYTES", "LONG_TEXT_MIN_BYTES"):
+    for name in ("TEXT_BLOCK_BYTES", "LONG_TEXT_MIN_BYTES", "READ_AHEAD_BYTES"):
         monkeypatch.setattr(f"condyle.io.tables.text.{name}", 32)
     monkeypatch.setenv("CONDYLE_ARRAY_BYTES", "0")
 
@@ -92,6 +93,21 @@ def test_a_long_text_answers_as_bytes_do(tmp_path: Path) -> None:
         )
         with pytest.raises(IndexError):
             own[len(whole)]
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_a_long_text_that_is_cut_while_it_is_read_is_an_error_and_not_the_end(tmp_path: Path) -> None:
+    """A mapped file would end the process by SIGBUS where a page of it is gone."""
+    path = tmp_path / "a.txt"
+    path.write_bytes(LINES)
+    text = read_text(path)
+    assert text[:10] == LINES[:10]
+    os.truncate(path, 100)
+    assert text[60:90] == LINES[60:90]
+    for look in (lambda: text[90:120], lambda: text.find(b"nowhere"), lambda: text[200], lambda: bytes(text)):
+        with pytest.raises(CondyleError, match="was cut while it was read") as error:
+            look()
+        assert error.value.code == "damaged-file"
 
 
 @pytest.mark.usefixtures("small_blocks")

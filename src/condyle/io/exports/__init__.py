@@ -6,9 +6,8 @@ A format that figures are written in is one file here with a `FORMAT`, and its n
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
-from ...errors import UsageError
+from ...errors import UsageError, check_path
 from ...model.take import Take
 from ..atomic import open_atomic
 from .take_csv import write_take_csv
@@ -27,11 +26,12 @@ def write_take(path: str | os.PathLike[str], take: Take) -> None:
 
 def check_suffix(path: str | os.PathLike[str]) -> str:
     """The suffix that names the format, in lower case; raises with the choices where it names none."""
-    suffix = Path(path).suffix.lower()
+    file = check_path(path, "a file")
+    suffix = file.suffix.lower()
     if suffix not in _SUFFIXES:
         raise UsageError(
-            f"cannot tell the format from '{suffix or Path(path).name}'; end the name in {' or '.join(_SUFFIXES)}",
+            f"cannot tell the format from '{suffix or file.name}'; end the name in {' or '.join(_SUFFIXES)}",
             code="unknown-suffix",
-            path=Path(path),
+            path=file,
         )
     return suffix

@@ -278,7 +278,7 @@ def reorder_links(links: Sequence[Link], roots: Sequence[int], order: Sequence[s
         k, parent = front.pop(0)
         place[k] = len(result)
         if parent < 0:
-            result.append(replace(links[k], parent=-1, kind="free", axis=None))
+            result.append(replace(links[k], parent=-1, kind="free", axis=None, first=None, pitch=0.0))
         elif links[k].parent == parent:
             result.append(replace(links[k], parent=place[parent]))
         else:

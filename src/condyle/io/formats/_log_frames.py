@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import mmap
+import os
 from dataclasses import field, replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import CondyleError
 from ...findings import Finding, many
 from ...maths.arrays import Floats, Ints
-from ...maths.spool import GrowingRows, empty, seal
+from ...maths.spool import BLOCK_BYTES, GrowingRows, empty, largest_in_memory, seal, spool_bytes
 from ...model.recording import width_of
 from ...model.values import dataclass
 from ..log_records import (
@@ -159,7 +159,9 @@ def read_frames(path: Path) -> tuple[list[SourceFrames], list[Mark], list[Findin
     with open(path, "rb") as stream:
         if stream.read(len(LOG_MAGIC)) != LOG_MAGIC:
             raise CondyleError("is no session log, or one of a newer condyle", code="damaged-file")
-        log = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
+        stream.seek(0)  # not mapped: where somebody cuts the log meanwhile, that would end the process
+        whole = os.fstat(stream.fileno()).st_size <= largest_in_memory()
+        log = memoryview(stream.read() if whole else spool_bytes(iter(lambda: stream.read(BLOCK_BYTES), b"")))
     contents, damage = LogContents(), Damage()
     for record in walk_records(log, damage):
         contents.add(record)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import CondyleError, UsageError, suggest
+from ...errors import CondyleError, UsageError, check_path, suggest
 from ...maths.arrays import Floats, Ints
 from ...maths.spool import empty, seal, take_rows
 from ...model.recording import MATRIX, QUATERNIONS, Bodies, Convention, Markers, Recording, width_of
@@ -34,7 +34,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     """The columns that the map names; what the map says of them counts as given by the user."""
     if options.columns is None:
         raise UsageError("a table is read by a column map; give its path with --columns map.toml", code="bad-option")
-    return read_by(path, read_map(options.columns), options.rate)
+    return read_by(path, read_map(check_path(options.columns, "a column map")), options.rate)
 
 
 def read_by(path: Path, columns: ColumnMap, rate: float | None = None) -> Recording:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import mmap
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
@@ -15,7 +16,84 @@ from ...errors import CondyleError
 from ...maths.spool import largest_in_memory, spool_bytes
 
 TEXT_BLOCK_BYTES = 2**23  # of a long text that are looked at or changed at once
+READ_AHEAD_BYTES = 2**20  # of a long text that are read at once where less is asked for
 LONG_TEXT_MIN_BYTES = 2**20  # of a text that stays on disk: copying it takes longer than the parts one by one
+
+
+class FileBytes:
+    """The bytes of a file that stays on disk, read when they are asked for. Where somebody cuts the file meanwhile that
+    is an error: a mapped one would end the process.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._stream = open(path, "rb", buffering=0)  # noqa: SIM115
+        self._size = os.fstat(self._stream.fileno()).st_size
+        self._first, self._near = 0, b""  # what was read last, and where it begins
+
+    def __del__(self) -> None:
+        self._stream.close()
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+    @overload
+    def __getitem__(self, at: slice) -> bytes: ...
+    def __getitem__(self, at: int | slice) -> int | bytes:
+        if isinstance(at, int):
+            return self._look(at, 1)[at - self._first]
+        start, stop, _ = at.indices(self._size)
+        if stop - start > READ_AHEAD_BYTES:
+            return self._load(start, stop)
+        near = self._look(start, max(stop - start, 0))
+        return near[start - self._first : max(start, stop) - self._first]
+
+    def find(self, part: bytes, start: int, stop: int) -> int:
+        while start + len(part) <= stop:
+            near = self._look(start, len(part))
+            found = near.find(part, start - self._first, stop - self._first)
+            if found >= 0:
+                return self._first + found
+            start = self._first + len(near) - len(part) + 1
+        return -1
+
+    def rfind(self, part: bytes, start: int, stop: int) -> int:
+        while start + len(part) <= stop:
+            begin = max(start, stop - READ_AHEAD_BYTES)
+            found = self[begin:stop].rfind(part)
+            if found >= 0:
+                return begin + found
+            if begin == start:
+                break
+            stop = begin + len(part) - 1
+        return -1
+
+    def whole(self) -> bytes | mmap.mmap:
+        """All bytes at once, in memory or in a temporary file that nobody else has."""
+        if self._size <= largest_in_memory():
+            return self._load(0, self._size)
+        step = TEXT_BLOCK_BYTES
+        return spool_bytes(self._load(k, min(k + step, self._size)) for k in range(0, self._size, step))
+
+    def _look(self, start: int, count: int) -> bytes:
+        """A stretch of the file with these bytes in it, and more after them; it begins at `_first`."""
+        if not self._first <= start <= start + count <= self._first + len(self._near):
+            self._near = self._load(start, min(start + max(count, READ_AHEAD_BYTES), self._size))
+            self._first = start
+        return self._near
+
+    def _load(self, start: int, stop: int) -> bytes:
+        self._stream.seek(start)
+        parts, left = list[bytes](), stop - start
+        while left > 0:
+            part = self._stream.read(left)
+            if not part:
+                text = "was cut while it was read; read it again when whatever writes it is done"
+                raise CondyleError(text, code="damaged-file")
+            parts.append(part)
+            left -= len(part)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 class LongText:
@@ -23,7 +101,7 @@ class LongText:
     bytes where it is short, and a long text beyond.
     """
 
-    def __init__(self, data: mmap.mmap, start: int = 0, stop: int | None = None) -> None:
+    def __init__(self, data: FileBytes | mmap.mmap, start: int = 0, stop: int | None = None) -> None:
         self._data, self._start, self._stop = data, start, len(data) if stop is None else stop
 
     def __len__(self) -> int:
@@ -67,7 +145,8 @@ class LongText:
     def find_all(self, pattern: re.Pattern[bytes]) -> Iterator[re.Match[bytes]]:
         """In the whole text of a file: places are counted from its beginning."""
         assert self._start == 0
-        return pattern.finditer(self._data, 0, self._stop)
+        data = self._data.whole() if isinstance(self._data, FileBytes) else self._data
+        return pattern.finditer(data, 0, self._stop)
 
     def split(self, mark: bytes, most: int) -> list[Text]:
         parts: list[Text] = []
@@ -215,8 +294,7 @@ def read_utf8(path: Path) -> Text:
     """The whole file as UTF-8, with its line ends as they are. A long one stays where it is."""
     if path.stat().st_size <= TEXT_BLOCK_BYTES:
         return to_utf8(path.read_bytes())
-    with open(path, "rb") as stream:
-        data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    data = FileBytes(path)
     mark, encoding = data[:3] == codecs.BOM_UTF8, _find_wide_encoding(data[:64])
     if not mark and encoding is None:
         return LongText(data)
