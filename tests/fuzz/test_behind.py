@@ -29,6 +29,7 @@ FOUND = [
     ("folders", "benchmark", (1110, 3631)),
     ("folders", "november", (271,)),
     ("folders", "autumn", (6113,)),
+    ("folders", "winter", (6164, 6737)),
     ("options", "november", (1044,)),
     ("poses", "unbreakable", (1983,)),
     ("poses", "final", (311, 857)),
