@@ -230,8 +230,14 @@ def users_of_names(root: Path) -> dict[str, set[str]]:
     """Functions of the package by the names in capitals that they read; a constant made of others counts as theirs."""
     users, made = defaultdict[str, set[str]](set), list[tuple[str, str]]()
     for path in sorted(root.rglob("*.py")):
-        tree = ast.parse(path.read_text())
-        for node, owner in _owners(tree, str(path.relative_to(root))):
+        tree, relative = ast.parse(path.read_text()), str(path.relative_to(root))
+        defaults = [
+            (node, f"{relative}:{one.name}")
+            for one in tree.body
+            if isinstance(one, ast.FunctionDef)
+            for node in (*one.args.defaults, *one.args.kw_defaults)
+        ]
+        for node, owner in (*_owners(tree, relative), *defaults):
             if isinstance(node, ast.Name | ast.Attribute):
                 name = node.id if isinstance(node, ast.Name) else node.attr
                 if name.isupper():

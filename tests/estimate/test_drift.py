@@ -82,3 +82,11 @@ def test_where_one_joint_has_few_differences_the_solution_stays() -> None:
     weight[12:, 0] = 0.0
     few = replace(one.solution, weight=weight)
     assert solve_differences(take, one.fits, few, noise, held) is few
+
+
+def test_a_recording_of_one_frame_a_second_has_differences_as_well() -> None:
+    take = simulate(linkage(), seconds=60, rate=1, seed=4).take
+    one = fit_tree(take, [], FitOptions(), ROBUST)
+    held = np.zeros((len(one.pairs), 3), dtype=bool)
+    found = solve_differences(take, one.fits, one.solution, Noise.none(take.bodies), held)
+    assert found is not one.solution

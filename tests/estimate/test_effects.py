@@ -155,3 +155,14 @@ def test_steps_are_solved_plainly_where_that_is_clear_and_are_least_where_they_a
     np.testing.assert_allclose(_solve_open(A, free, right), least, atol=1e-9)
     A[0, 1, 1] = np.nan  # of sums that are no numbers nothing is known: no step
     np.testing.assert_array_equal(_solve_open(A, free, right)[0], 0.0)
+
+
+def test_the_likelihood_counts_what_whitening_shrinks_in_every_recording(rng: np.random.Generator) -> None:
+    fresh = np.isin(np.arange(40), [0, 13, 14])
+    q, y, X = np.split(rng.standard_normal((1, 120, 9)), [3, 4], axis=2)
+    series = _EffectProducts(y[..., 0], q, X, np.ones((1, 3), dtype=bool), fresh)
+    for rho in (0.0, 0.4, 0.9):
+        white = np.eye(40) - rho * np.eye(40, k=-1)
+        white[fresh] = np.sqrt(1 - rho**2) * np.eye(40)[fresh]
+        _, volume = np.linalg.slogdet(white)
+        np.testing.assert_allclose(series.log_shrinkage(np.array([rho])), [3 * volume], atol=1e-12)

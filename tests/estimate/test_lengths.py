@@ -136,3 +136,10 @@ def test_a_joint_whose_axis_is_not_known_ends_no_shared_length() -> None:
     told = {limb.body: (limb.length, axes) for limb, axes in measure_across(vague)}
     assert told[body] == (None, (False, False))
     assert all(length is not None for other, (length, _) in told.items() if other != body)
+
+
+def test_joints_follow_lengths_that_are_far_off_as_exactly() -> None:
+    skeleton = fit_chain(1)
+    own = measure_lengths(skeleton)
+    aim = Lengths(own.keys, own.value + [0.06, -0.05], 0.25 * own.covariance)
+    np.testing.assert_allclose(measure_lengths(hold_lengths(skeleton, aim)).value, aim.value, atol=1e-5)

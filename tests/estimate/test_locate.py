@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import condyle
+from condyle.estimate import locate
 from condyle.estimate.fitting import ROBUST, Solved, fit_tree, uncertainty_of
 from condyle.estimate.kinds import OPEN_ERROR_SHARE
 from condyle.estimate.locate import _main_share, centre_errors, gap_residual, hold_directions, locate_joints
@@ -107,3 +108,15 @@ def test_without_intervals_the_noise_alone_tells_what_is_open() -> None:
 def test_the_main_axis_has_the_share_of_the_square_turn_about_it() -> None:
     assert _main_share(np.array([3.0, 0.0, 4.0])) == pytest.approx(16 / 25)
     assert _main_share(np.zeros(3)) is None
+
+
+def test_a_thread_is_looked_for_at_hinges_without_play_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    take, structure, made = solved(("ball", "hinge", "hinge"))
+    located = locate_joints(take, structure, made, None)
+    joints = [replace(one, play=0.0) for one in located.joints]
+    hinges = [k for k, one in enumerate(joints) if one.kind == "hinge"]
+    joints[hinges[1]] = replace(joints[hinges[1]], play=joints[hinges[1]].rotation[0])
+    asked = list[tuple[int, int]]()
+    monkeypatch.setattr(locate, "find_thread", lambda take, pair, *_: asked.append(pair))
+    locate._name_machine_joints(take, structure, joints, located.solution, located.gap)
+    assert asked == [tuple(located.solution.pairs[hinges[0]].tolist())]

@@ -348,3 +348,13 @@ def test_kinds_of_a_long_take_are_told_by_some_thousand_frames(monkeypatch: pyte
     measure_slide(take, 0, 1)
     assert len(counts) == 2
     assert all(is_about(count, 2000) for count in counts)
+
+
+def test_bodies_that_are_hardly_seen_together_are_on_no_rail() -> None:
+    n = 100
+    take = condyle.Take(("a", "b"), np.arange(n) / 30, np.tile(np.eye(3), (n, 2, 1, 1)), np.zeros((n, 2, 3)))
+    gone = np.zeros((n, 2), dtype=bool)
+    gone[2:, 0] = True
+    fits = SimpleNamespace(pairs=np.array([[0, 1]]), residual=np.array([np.inf]))
+    quiet = Noise(np.full(2, 1e-4), np.full(2, 0.01))
+    assert not find_sliders(take.mask(gone), fits, np.zeros((1, 3)), quiet, np.ones(2))  # type: ignore[arg-type]

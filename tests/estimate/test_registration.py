@@ -192,3 +192,29 @@ def test_candidates_are_compared_by_few_frames_and_the_best_is_fitted_to_more(mo
         assert find_registration(take, first[:1], second[:1], quick=quick) is not None
         assert is_about(counts[0], usual)
         assert all(is_about(count, 1500) for count in counts[1:])
+
+
+def test_a_delay_that_is_found_is_not_looked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    take, first, second = two_worlds(delay=0.08)
+    tried, gather = list[float](), registration._gather
+
+    def look(tracks: object, pairs: object, rows: object, delay: float) -> object:
+        tried.append(delay)
+        return gather(tracks, pairs, rows, delay)  # type: ignore[arg-type]
+
+    coarse = registration._screen(registration._Tracks.of(take), first[:1], second[:1])
+    assert coarse is not None
+    monkeypatch.setattr(registration, "_gather", look)
+    found = registration._refine(registration._Tracks.of(take), coarse, scale=False, clocked=True)
+    assert found.delay == pytest.approx(0.08, abs=0.002)
+    assert len(tried) == len(set(tried))
+    assert len(tried) < registration.DELAY_ROUNDS
+
+
+def test_a_delay_is_followed_over_half_a_second() -> None:
+    take, first, second = two_worlds(delay=0.08)
+    tracks = registration._Tracks.of(take)
+    coarse = registration._screen(tracks, first[:1], second[:1])
+    assert coarse is not None
+    found = registration._refine(tracks, replace(coarse, delay=0.58), scale=False, clocked=True)
+    assert found.delay == pytest.approx(0.08, abs=0.002)

@@ -618,3 +618,15 @@ def test_a_joint_with_the_room_comes_apart_as_others_do_and_a_body_at_rest_is_tu
     for lever, free in ((7.0, True), (20.0, False)):
         assert on_room(0.01, room=None, lever=lever, drift=1e-4, turn=0.5) == free
     assert not on_room(0.01, room=None, lever=7.0, drift=1e-4, turn=2.0)
+
+
+def test_edges_are_exchanged_before_any_rival_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = simulate(human(), "walk", seconds=15, seed=1, range=0.5, disturbances=replace(NOISE, pelvis_wobble=0.04))
+    sums = sum_pairs(world.take)
+    fits = fit_pairs(sums)
+    plain = spanning_tree(world.take.bodies, fits.pairs, fits.residual, world.take.names)
+    monkeypatch.setattr(structure, "try_rivals", lambda part, sums, fits, tree, *_: (tree, False, structure.Trials()))
+    tree, _, _ = structure._search(world.take, sums, fits, plain, (), np.zeros(len(fits.pairs)))
+    names = np.array(world.take.names)
+    assert {frozenset(pair) for pair in names[fits.pairs[plain]].tolist()} != true_edges(world)
+    assert {frozenset(pair) for pair in names[fits.pairs[tree.edges]].tolist()} == true_edges(world)

@@ -9,11 +9,13 @@ from condyle.estimate.tree import (
     ALL_PAIRS_MAX_BODIES,
     ResidualRows,
     TimeBlocks,
+    _root_of_inverse,
     nearest_pairs,
     spanning_margins,
     swap_edges,
     try_rivals,
 )
+from condyle.maths import rotation
 from condyle.maths.graph import components, sides, spanning_tree
 from condyle.model.take import Take
 from condyle.pairs.fits import fit_pairs
@@ -177,3 +179,12 @@ def test_rivals_up_to_1_6_times_as_far_apart_are_tried_24_at_most() -> None:
         rivals[:, rows.candidates] = np.where(crossing, np.log(margin), np.inf)
         *_, trials = try_rivals(take, sums, fits, tree, rivals, (), np.zeros(len(fits.pairs)))
         assert len(trials) == tried
+
+
+def test_the_root_of_an_inverse_is_one_however_near_singular_the_matrix_is() -> None:
+    turn = rotation.from_vector(np.array([0.3, -0.5, 0.8]))
+    for least in (1.0, 1e-6, 1e-10):
+        S = turn @ np.diag([1.0, 0.3, least]) @ turn.T
+        root, volume = _root_of_inverse(S)
+        np.testing.assert_allclose(root.T @ root @ S, np.eye(3), atol=1e-4)
+        np.testing.assert_allclose(volume, -np.log(0.3 * least), rtol=1e-4)

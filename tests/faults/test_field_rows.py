@@ -119,3 +119,23 @@ def test_a_take_of_any_length_is_some_hundred_blocks(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("condyle.faults.field_rows.average_blocks", lambda *_: SimpleNamespace(thin=thin))
     with pytest.raises(Thinned):
         FieldRows.of_joints(one.take, true_joints(one))
+
+
+def test_samples_far_from_the_usual_place_on_a_rod_do_not_count(rng: np.random.Generator) -> None:
+    rod = carried()
+    assert rod.take is not None
+    p = rod.take.p_world_body.copy()
+    odd = rng.random(rod.take.frames) < 0.02
+    p[odd, rod.take.index("rod_b")] += 0.05  # m
+    clean, spiked = (FieldRows.of_rod(one, rod) for one in (rod.take, replace(rod.take, p_world_body=p)))
+    assert (spiked.variance < 2 * clean.variance).all()
+
+
+def test_a_joint_without_any_gap_does_not_rule_over_those_that_have_one() -> None:
+    one = world()
+    rows = FieldRows.of_joints(one.take, true_joints(one))
+    gap = np.random.default_rng(1).standard_normal((*rows.weight.shape, 3)) * 0.01
+    gap[:, 0] = 0.0
+    variance = rows.weigh(gap).variance
+    assert variance[0] == variance.min()
+    assert 1e-9 < variance[0] / variance.max() < 1e-3

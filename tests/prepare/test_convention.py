@@ -279,3 +279,15 @@ def test_the_search_widens_unless_the_reading_in_use_is_ahead(monkeypatch: pytes
 def test_turns_about_one_axis_tell_no_axes(rng: np.random.Generator) -> None:
     for other, alone in ((0.05, True), (0.2, False)):
         assert convention._is_about_one_axis(rng.standard_normal((4000, 3)) * [1.0, other, 0.0]) == alone
+
+
+def test_readings_are_the_same_figure_where_joints_differ_by_a_hundredth_of_the_scene(take: Take) -> None:
+    one, other = (Candidate(Convention(rotation=name), 0.0) for name in ("xyzw", "wxyz"))
+    size = convention.scene_size(take)
+    for share, differ in ((0.01, False), (0.04, True)):
+        p = take.p_world_body + share * size * take.R_world_body[..., 0]  # every sensor along its own axis
+        takes: convention.Takes = {
+            convention._key(one.convention): take,
+            convention._key(other.convention): replace(take, p_world_body=p),
+        }
+        assert convention._differ(takes, one, other) == differ, share

@@ -11,6 +11,7 @@ from condyle.model.options import FitOptions
 from condyle.model.take import Take, join, with_world
 from condyle.prepare.dropouts import (
     _run_lengths,
+    _with_partners,
     find_dropouts,
     find_far,
     find_frozen,
@@ -447,10 +448,29 @@ def test_runs_of_marks_have_their_lengths() -> None:
     np.testing.assert_array_equal(_run_lengths(marked), [[2, 0], [2, 3], [0, 3], [1, 3]])
 
 
-def test_a_number_is_no_place_ten_kilometres_away_and_a_million_times_farther_than_the_rest() -> None:
+def test_a_number_is_no_place_ten_kilometres_off_and_a_million_times_farther_than_the_rest() -> None:
     take = figure()
     size = float(np.median(np.abs(take.p_world_body - np.median(take.p_world_body, axis=0)).max(axis=2)))
-    for away, lost in ((5e3, False), (3e5 * size, False), (1e7 * max(size, 1.0), True)):
+    for away, lost in ((5e3, False), (4e5 * size, False), (1.3e6 * size, True)):
         p = take.p_world_body.copy()
         p[50:60, BODY] = away
         assert find_far(replace(take, p_world_body=p))[50:60, BODY].all() == lost, away
+
+
+def test_a_sensor_that_measures_at_a_sixth_of_the_rate_still_meets_those_that_are_always_fresh() -> None:
+    take = figure(seconds=4.0)
+    repeats = np.zeros(take.seen.shape, dtype=bool)
+    repeats[:, BODY] = np.arange(take.frames) % 6 > 0
+    np.testing.assert_array_equal(_with_partners(take, repeats), repeats)
+
+
+def test_a_noisy_sensor_at_rest_that_is_read_twice_as_fast_as_it_measures_keeps_its_poses(rng) -> None:
+    take = figure()
+    half = (take.frames + 1) // 2
+    R, p = take.R_world_body.copy(), take.p_world_body.copy()
+    p[:, BODY] = np.repeat(0.5 + 5e-4 * rng.standard_normal((half, 3)), 2, axis=0)[: take.frames]
+    R[:, BODY] = np.repeat(rotation.from_vector(5e-4 * rng.standard_normal((half, 3))), 2, axis=0)[: take.frames]
+    still = replace(take, R_world_body=R, p_world_body=p)
+    same = same_as_before(still)
+    assert same[:, BODY].sum() == take.frames // 2
+    assert not find_frozen(still, same).any()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -29,6 +30,7 @@ from condyle.prepare.joint_centres import (
     JointCentre,
     Near,
     UncertainPoint,
+    _find_inner,
     _find_way,
     _shift_inwards,
     find_centre,
@@ -388,3 +390,11 @@ def test_a_limb_bends_one_way_where_it_goes_far_enough_and_hardly_to_the_side() 
         way = _find_way(points, np.array([0.0, 0.0, 0.4]))
         assert (way is not None) == told
         assert way is None or abs(way[0]) == pytest.approx(1.0)
+
+
+def test_the_counterparts_of_a_marker_are_on_its_inner_side() -> None:
+    shape = SimpleNamespace(points=np.array([[0.0, 0.0, 0.4], [0.1, 0.0, 0.4], [0.05, 0.0, 0.1]]))
+    other = np.array([[0.3, 0.0, 0.0], [0.3, 0.02, 0.06], [0.3, 0.04, 0.0]])
+    up, inner = _find_inner(shape, ("LTHI", "LTH2", "LKNE"), np.zeros(3), other)  # type: ignore[arg-type]
+    np.testing.assert_allclose(up, [0.05, 0.0, 0.3])
+    np.testing.assert_allclose(inner, [0.3, 0.02, 0.02])

@@ -565,3 +565,18 @@ def test_a_first_look_is_at_rows_that_are_means_of_several_frames_where_there_ar
         assert latency._look_at_rows(simulate(linkage(), seconds=20.0, rate=rate, seed=1).take) is None
     assert is_about(asked[0], 1000)
     assert asked[1] == asked[0] // 2
+
+
+def test_of_a_lone_spike_its_own_sample_is_left_out_and_not_those_beside_it(rng: np.random.Generator) -> None:
+    p = 1e-3 * rng.standard_normal((100, 1, 3))
+    p[50, 0, 0] += 1.0
+    take = Take(("a",), np.arange(100) / 60, np.tile(np.eye(3), (100, 1, 1, 1)), p)
+    assert np.flatnonzero(_spikes(take)).tolist() == [50]
+
+
+def test_a_second_look_is_at_so_many_frames_however_long_the_take_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, spread = list[int](), latency._spread
+    monkeypatch.setattr(latency, "_spread", lambda near, bodies, most: asked.append(most) or spread(near, bodies, most))
+    rounds_of(monkeypatch, [0.02, 5e-4, 5e-5])
+    assert is_about(min(asked), 1000)
+    assert is_about(max(asked), 2500)

@@ -182,7 +182,7 @@ def test_two_bodies_are_one_up_to_1_3_times_their_fit_error_and_a_marker_belongs
     assert _join_group(cloud, columns, [], 4.1 * 1.01 * error, 0.0, 1.01 * error) is None
 
 
-def test_bodies_are_proposed_from_some_thousand_frames_and_groups_fitted_to_some_hundred(
+def test_bodies_are_proposed_from_some_thousand_frames_and_groups_are_fitted_to_some_hundred(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     counts = record_counts(monkeypatch, module)
@@ -190,6 +190,9 @@ def test_bodies_are_proposed_from_some_thousand_frames_and_groups_fitted_to_some
     propose_bodies(cloud, names)
     assert is_about(counts[0], 2000)
     assert is_about(counts[1], 400)
-    counts.clear()
-    propose_bodies(np.zeros((100, 400, 3)), [f"m{k}" for k in range(400)])  # the square of their number is bounded
+
+
+def test_of_very_many_markers_fewer_frames_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = record_counts(monkeypatch, module)
+    propose_bodies(np.full((100, 400, 3), np.nan), [f"m{k}" for k in range(400)])  # the square of their number counts
     assert is_about(counts[0], 250)

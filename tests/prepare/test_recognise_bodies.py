@@ -15,14 +15,16 @@ from condyle.maths import rotation
 from condyle.model.anatomy import count_between
 from condyle.model.recording import Convention, Markers, Recording
 from condyle.model.take import CENTRE
-from condyle.prepare.marker_names import MarkerNames, name_markers
+from condyle.prepare.marker_names import MarkerMeaning, MarkerNames, name_markers
 from condyle.prepare.read import bodies_in, understand
 from condyle.prepare.recognise_bodies import (
     SEGMENT_RIGID_MAX_SHARE,
     _find_lever,
+    _find_plates,
     _find_rigid,
     _give_joint_markers,
     _look_at,
+    _prove,
     _stem,
     describe_recognition,
     recognise_bodies,
@@ -335,3 +337,25 @@ def test_the_lever_of_a_triangle_is_its_height_over_the_longest_side() -> None:
     for order in ([0, 1, 2], [2, 0, 1], [1, 0, 2]):
         assert _find_lever(triangle[:, order]) == pytest.approx(0.05)
     assert _find_lever(np.concatenate([triangle, triangle, 3 * triangle])) == pytest.approx(0.05)
+
+
+def test_three_markers_that_give_like_skin_or_move_by_themselves_are_no_segment() -> None:
+    rng = np.random.default_rng(2)
+    labels = ("LTH1", "LTH2", "LTH3")
+    column = {label: k for k, label in enumerate(labels)}
+    stiff = plates(0.0005, 0.5)[:, 4:7]
+    for loose, proved in ((0.0, True), (0.01, False), (0.03, False)):  # m
+        cloud = stiff + loose * rng.standard_normal(stiff.shape)
+        body, findings = _prove("l_thigh", labels, cloud, column)
+        assert (body is not None) == proved, loose
+        assert [one.code for one in findings] == ([] if proved else ["segment-left-out"])
+
+
+def test_a_marker_that_motive_did_not_name_leaves_the_cluster_to_its_segment() -> None:
+    labels = ["ThighL:Marker1", "ThighL:Marker2", "ThighL:Marker3"]
+    for last, plate in (("ThighL:Marker3", True), ("ThighL:3", False)):
+        labels[2] = last
+        meaning = dict.fromkeys(labels, MarkerMeaning("l", "thigh"))
+        column = {label: k for k, label in enumerate(labels)}
+        found = _find_plates(labels, MarkerNames("", 0, (), meaning, ()), plates(0.0005, 0.5)[:, 4:7], column)
+        assert bool(found) == plate, last

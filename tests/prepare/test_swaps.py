@@ -419,3 +419,26 @@ def test_pairs_that_are_exchanged_are_bounded_and_each_is_looked_for_once(monkey
     find_swaps(take)
     assert 8 <= len(done) <= 32
     assert [len(known) for known in done] == list(range(len(done)))
+
+
+def test_the_end_of_an_exchange_is_moved_half_way_to_the_next_one_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    marked = np.zeros(1000, dtype=bool)
+    marked[100:150] = marked[170:220] = True
+    better = np.where(marked, 1.0, -1.0)
+    better[170:220] = 5.0
+    monkeypatch.setattr(swaps, "_gain", lambda *_: better)
+    best = SimpleNamespace(pair=(0, 1), cuts=np.array([0, 1000]), seen=np.zeros(2, dtype=bool))
+    found = swaps._refine(SimpleNamespace(frames=1000), best, marked)  # type: ignore[arg-type]
+    assert swaps._runs(found) == [(100, 150), (170, 220)]
+
+
+def test_a_gap_that_is_not_seen_speaks_for_neither_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    right, wrong = np.full((10, 2), 0.01), np.full((10, 2), 1.0)
+    none = np.zeros(10, dtype=bool)
+    monkeypatch.setattr(swaps, "_gap_sizes", lambda *_: (right, wrong))
+    seen = swaps._gain(None, (0, 1), none)  # type: ignore[arg-type]
+    wrong[3] = [1.0, np.nan]
+    wrong[4] = right[4] = np.nan
+    better = swaps._gain(None, (0, 1), none)  # type: ignore[arg-type]
+    assert seen[3] < better[3] < 0  # what is seen alone says that it is right
+    assert better[4] == 0

@@ -107,3 +107,24 @@ def test_nearness_is_that_of_some_frames_and_some_of_very_many_bodies(monkeypatc
     measure_nearness(Take([f"b{k}" for k in range(200)], np.arange(400) / 30, np.tile(np.eye(3), (400, 200, 1, 1)), p))
     assert is_about(counts[0], 64)
     assert is_about(thinned[0], 50)
+
+
+def zigzag(distance: float, off: float = 0.0) -> Take:
+    """Two bodies that go to and fro by a centimetre, so far apart [m], and change places, off by so much [m]."""
+    p = np.zeros((60, 2, 3))
+    p[:, :, 1] = 0.01 * (np.arange(60) % 2)[:, None]
+    p[30:, :, 1] = p[29:-1, :, 1]  # not while they change places
+    p[:, 1, 0] = distance
+    p[30:] = p[30:, ::-1]
+    p[30:, :, 2] = off
+    return Take.from_poses(p, R_world_body=np.broadcast_to(np.eye(3), (60, 2, 3, 3)), names=("a", "b"), rate=30)
+
+
+def test_tracks_change_places_by_more_than_a_few_usual_steps_and_go_on_where_the_other_was() -> None:
+    for distance, off, seen in [
+        (0.025, 0.0, False),  # no farther than they move anyhow
+        (0.08, 0.0, True),
+        (0.2, 0.05, True),
+        (0.2, 0.15, False),  # elsewhere
+    ]:
+        assert crossings(zigzag(distance, off)) == ({(0, 1): [30]} if seen else {}), (distance, off)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,12 +12,20 @@ import condyle
 from condyle import Finding, Joint
 from condyle.estimate.fitting import ROBUST, Estimate, fit_tree
 from condyle.estimate.intervals import Uncertainty
+from condyle.faults.part_time import PartTime, PartTimeRepair
 from condyle.maths import rotation
 from condyle.maths.robust import Z95
 from condyle.model.options import FitOptions
 from condyle.model.take import BodyMarker, CarriedCentre, Take
 from condyle.result import assemble
-from condyle.result.assemble import _carry_centres, assemble_figure, assemble_limbs, assemble_placements, show_poses
+from condyle.result.assemble import (
+    SCREW_PLAIN_SHARE,
+    _carry_centres,
+    assemble_figure,
+    assemble_limbs,
+    assemble_placements,
+    show_poses,
+)
 from condyle.simulate import Disturbances, human, linkage, simulate
 from tests.make import jointed, machines
 from tests.make.looked_at import is_about, record_counts
@@ -263,3 +272,61 @@ def test_how_a_completed_segment_is_turned_is_told_by_frames_spread_over_the_tak
     carried_by(True)
     assert counts
     assert all(is_about(count, 500) for count in counts)
+
+
+def test_a_pair_that_no_centre_completes_is_as_sure_as_its_motion_says() -> None:
+    centre = BodyMarker("shank", "knee_centre", np.zeros(3), CarriedCentre("thigh", np.zeros(3), 1e-4 * np.eye(3)))
+    R = np.broadcast_to(np.eye(3), (20, 4, 3, 3))
+    take = condyle.Take(("thigh", "shank", "chest", "head"), np.arange(20) / 10, R, np.zeros((20, 4, 3)))
+    added = _carry_centres(replace(take, markers=(centre,)), np.array([[1, 0], [3, 2]]))
+    assert added[:6, :6].any()
+    assert not added[6:, 6:].any()
+
+
+def test_what_takes_long_is_announced(estimate: Estimate, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = list[str]()
+    monkeypatch.setattr(assemble, "begin_step", steps.append)
+    monkeypatch.setattr(assemble, "find_touching_joints", lambda *arguments: ([], []))
+    for intervals, connections in ((True, True), (False, False)):
+        steps.clear()
+        options = replace(OPTIONS, intervals=intervals)
+        assemble_figure(estimate, ROBUST, options, [], [], estimate.take, connections=connections)
+        assert ("estimating the intervals" in steps) == intervals
+        assert ("looking for connections" in steps) == connections
+
+
+def test_a_joint_that_holds_for_a_part_says_when_and_poses_left_out_are_shown(estimate: Estimate) -> None:
+    take = estimate.take
+    child, parent = (take.names[k] for k in estimate.pairs[0])
+    holds = np.arange(take.frames) < 400
+    part = PartTime(child, parent, holds, ((0.0, 2.0), (3.0, 13.3)), 0.1, 0.001, child)
+    ready = replace(take, p_world_body=take.p_world_body + 1.0)
+    options = replace(OPTIONS, intervals=False)
+    made = assemble_figure(estimate, ROBUST, options, [], [PartTimeRepair(part)], ready, connections=False)
+    assert [one.time for one in made.skeleton.joints] == [(3.0, 13.3)] + [None] * (len(estimate.pairs) - 1)
+    size = np.linalg.norm(made.gap[:, 0], axis=1)
+    assert size[holds].max() < 0.1 < size[~holds].min()  # m
+
+
+def test_a_link_to_a_loop_begins_at_a_joint_of_its_own_body() -> None:
+    skeleton = machines.fitted("four-bar", 0.0).skeleton
+    (loop,) = skeleton.loops
+    joints = {one.child: one for one in skeleton.joints}
+    closing = [limb for limb in skeleton.limbs if limb.to_joint == f"{loop.child}-{loop.parent}"]
+    assert closing
+    for limb in closing:
+        first = joints[limb.from_joint]
+        assert limb.body in (first.child, first.parent)
+
+
+def test_a_thread_is_believed_where_the_gap_is_no_more_than_noise_in_three_directions_leaves(
+    estimate: Estimate,
+) -> None:
+    quiet = replace(estimate.structure.noise, position=np.full(estimate.take.bodies, 0.001))
+    quiet = replace(quiet, orientation=np.zeros(estimate.take.bodies))
+    noisy = replace(estimate, structure=replace(estimate.structure, noise=quiet))
+    usual = np.sqrt(3 * 2) * 0.001  # m: of both sensors
+    for share, believed in ((0.95, True), (1.1, False)):
+        one = joint("a", "b", X, Y, kind="screw", residual=share * np.sqrt(SCREW_PLAIN_SHARE) * usual)
+        located = SimpleNamespace(joints=[one] * len(estimate.pairs), solution=estimate.solution)
+        assert assemble._find_threads(noisy, located).all() == believed, share  # type: ignore[arg-type]

@@ -145,3 +145,8 @@ def test_joints_whose_support_nobody_measured_are_not_called_sure() -> None:
     assert "of 2 joints sure" in judged(joints=some).text
     none = (joint("b", "a", support=None), joint("c", "b", support=None))
     assert judged(joints=none).text.startswith("Found: 2 joints.")
+
+
+def test_a_length_of_nearly_nothing_counts_against_the_usual_one_and_not_against_the_shorter() -> None:
+    lengths = (limb(half=0.001, length=0.1), *(limb(half=0.001),) * 3)
+    assert judged(limbs=(*lengths, limb(half=0.004, length=0.0))).length_95 == pytest.approx(0.1)

@@ -348,7 +348,7 @@ def _refine(tracks: _Tracks, coarse: _Coarse, *, scale: bool, clocked: bool) -> 
         if best is None or state.residual[0] < best[0].residual[0]:
             best = state, poses, delay
         Q = state.Q[0]
-        if not clocked or abs(state.delay[0]) < DELAY_SETTLED_S:
+        if abs(state.delay[0]) < DELAY_SETTLED_S:
             break
         delay = float(np.clip(delay + state.delay[0], -DELAY_MOST_S, DELAY_MOST_S))
     names = (take.names[coarse.i], take.names[coarse.j])

@@ -445,7 +445,7 @@ def _find_far(take: Take, digest: Digest, joints: tuple[Ints, Floats, Floats], n
                 far[rows] = np.einsum("xnj,xnj->nj", gap, gap) > most[row_of[rows]]
         return far
     row, joint = np.nonzero(near)
-    longest = int(digest.count.max(initial=1))
+    longest = int(digest.count.max())
     for some in blocks_of(len(row), longest * POSE_BYTES):
         frames = digest.first[row[some], None] + np.minimum(np.arange(longest), digest.count[row[some], None] - 1)
         with np.errstate(invalid="ignore"):
