@@ -196,3 +196,10 @@ def test_of_very_many_markers_fewer_frames_are_looked_at(monkeypatch: pytest.Mon
     counts = record_counts(monkeypatch, module)
     propose_bodies(np.full((100, 400, 3), np.nan), [f"m{k}" for k in range(400)])  # the square of their number counts
     assert is_about(counts[0], 250)
+
+
+def test_markers_that_all_lie_at_one_place_are_not_tried_as_a_body(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+    monkeypatch.setattr(module, "_fit_group", lambda cloud, columns: tried.append(columns))
+    assert propose_bodies(np.zeros((100, 60, 3)), [f"m{k}" for k in range(60)]) == []
+    assert not tried  # hundreds of them, as damaged files have them, took a minute

@@ -127,7 +127,7 @@ def _join_group(
     cloud: Floats, columns: tuple[int, ...], parts: list[_MarkerGroup], height: float, noise: float, limit: float
 ) -> _MarkerGroup | None:
     """These markers as one body, or None where they fit worse than `limit`, or clearly worse than their parts."""
-    if len(columns) < 3:
+    if len(columns) < 3 or not limit:  # markers that all lie at one place have no size
         return None
     if parts:
         free = sum(part.free for part in parts)
