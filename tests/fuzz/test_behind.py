@@ -35,6 +35,7 @@ FOUND = [
     ("poses", "final", (311, 857)),
     ("poses", "last", (959,)),
     ("poses", "closing", (1606,)),
+    ("poses", "spring", (7910,)),
     ("poses", "autumn", (960, 4256, 4671, 10126, 12023, 12912, 13523, 16115)),
     ("verbs", "first", (135,)),
     ("verbs", "unbreakable", (55, 110, 391, 782, 848, 1234, 1729)),

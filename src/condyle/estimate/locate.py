@@ -205,7 +205,7 @@ def _find_covariance(sure: Uncertainty | None, a: int) -> tuple[Floats | None, f
         return None, None
     covariance, shrinks = (part[6 * a : 6 * a + 6, 6 * a : 6 * a + 6] for part in (sure.covariance, sure.passing))
     whole = float(np.trace(covariance))
-    return 0.5 * (covariance + covariance.T), float(np.trace(shrinks)) / whole if whole > 0 else None
+    return 0.5 * (covariance + covariance.T), min(float(np.trace(shrinks)) / whole, 1.0) if whole > 0 else None
 
 
 def _main_share(turned: Floats) -> float | None:
