@@ -84,7 +84,7 @@ def check_path(value: Any, what: str) -> Path:
         os.stat(name)
     except (FileNotFoundError, NotADirectoryError):  # whoever opens it says so, or makes it
         try:
-            os.getcwd()
+            os.path.isabs(name) or os.getcwd()
         except OSError:
             text = "the folder that this runs in is no more; change to another"
             raise CondyleError(text, code="unreadable-file", path=name) from None

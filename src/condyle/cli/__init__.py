@@ -105,7 +105,11 @@ def _run(words: list[str]) -> int:
     parser, own = _make_parser(name, verb, alone=words[:1] == [name])
     words = _attach_axes(words)
     try:
-        if verb is not None and (wrong := _find_unknown(words, own)) is not None:
+        if (
+            name is not None
+            and verb is not None
+            and (wrong := _find_unknown(words[words.index(name) :], own)) is not None
+        ):
             own.error(_describe_unknown(wrong, own))  # before what is missing, for it may be why
         args, unknown = parser.parse_known_args(words)
         if unknown:

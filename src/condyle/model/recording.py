@@ -25,6 +25,7 @@ from .units import metres_per
 from .values import dataclass
 
 SPEED_FRAMES = 10  # from one to the other, between which a body's speed is measured
+FIGURE_MAX_REACH_M = 5.0  # m from the middle of all to the usual body; chosen: no figure reaches as far
 QUATERNIONS = ("wxyz", "xyzw")
 MATRIX = "matrix"
 HANDS = ("right", "left")
@@ -237,10 +238,9 @@ def to_take(recording: Recording) -> Take:
     rows, segment, time, repaired = in_order(
         recording.time, recording.segment, recording.frames, lambda: _find_moved(position)
     )
-    speed = partial(_measure_speed, position[rows] if isinstance(rows, slice) else take_rows(position, rows), metres)
-    findings += [*repaired, *describe_clock_unit(time, segment, speed)]
     if not isinstance(rows, slice):  # not all of them, as nearly always
         position, orientation = take_rows(position, rows), take_rows(orientation, rows)
+    findings += [*repaired, *describe_clock_unit(time, segment, partial(_measure_speed, position, metres, segment))]
     if metres != 1:
         with np.errstate(over="ignore", invalid="ignore"):  # invalid: NaN of the signalling kind, in binary files
             position = seal(over_frames(lambda part: part * metres, position))
@@ -274,20 +274,29 @@ def to_take(recording: Recording) -> Take:
     return take.with_findings(everything, up=convention.up, own=own, read_as=read_as, markers=markers)
 
 
-def _measure_speed(position: Floats, metres: float, time: Floats) -> float:
-    """[m/s] of the body that moves fastest against the middle of all, in half of the frames; 0 where that is not known.
+def _measure_speed(position: Floats, metres: float, segment: Ints | None, time: Floats) -> float:
+    """[m/s] of the body that moves fastest against the middle of all, in half of its frames; 0 where that is not known,
+    or where bodies are too far apart for a figure: it is the unit of length then that is in doubt.
 
     Over some frames, since noise from one to the next has a speed of its own.
     """
     first = evenly(len(time) - SPEED_FRAMES, 500)
-    with np.errstate(over="ignore", invalid="ignore"):
-        way = position[first + SPEED_FRAMES] - position[first]
-        apart = (
-            metres * (way - way.mean(axis=1, keepdims=True)) / (time[first + SPEED_FRAMES] - time[first])[:, None, None]
-        )
-        speed = np.linalg.norm(apart, axis=2)
-    known = np.isfinite(speed).all(axis=1)
-    return float(median(speed[known]).max()) if known.any() else 0.0
+    if segment is not None:
+        first = first[segment[first] == segment[first + SPEED_FRAMES]]
+    lasted = time[first + SPEED_FRAMES] - time[first]
+    first, lasted = first[lasted > 0], lasted[lasted > 0]
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        here = metres * position[first]
+        way = metres * position[first + SPEED_FRAMES] - here
+        seen = np.asarray(np.isfinite(way).all(axis=2))
+        count = np.maximum(seen.sum(axis=1), 1)[:, None, None]
+        off, way = (np.where(seen[..., None], one, 0.0) for one in (here, way))
+        apart = np.linalg.norm(off - off.sum(axis=1, keepdims=True) / count, axis=2)
+        speed = np.linalg.norm(way - way.sum(axis=1, keepdims=True) / count, axis=2) / lasted[:, None]
+    if not seen.any() or not median(apart[seen]) < FIGURE_MAX_REACH_M:
+        return 0.0
+    usual = [float(median(one[known])) for one, known in zip(speed.T, seen.T, strict=True) if known.any()]
+    return max((one for one in usual if np.isfinite(one)), default=0.0)
 
 
 def _find_moved(position: Floats) -> Bools:

@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar, overload
+from weakref import finalize
 
 from ...errors import CondyleError
 from ...maths.spool import largest_in_memory, spool_bytes
@@ -29,9 +30,7 @@ class FileBytes:
         self._stream = open(path, "rb", buffering=0)  # noqa: SIM115
         self._size = os.fstat(self._stream.fileno()).st_size
         self._first, self._near = 0, b""  # what was read last, and where it begins
-
-    def __del__(self) -> None:
-        self._stream.close()
+        finalize(self, self._stream.close)
 
     def __len__(self) -> int:
         return self._size
