@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -110,6 +111,24 @@ def test_a_clock_in_minutes_is_told_by_how_fast_the_sensors_move(
     one = recording(take.R_world_body.reshape(take.frames, -1, 9), Convention("matrix", unit="mm"), p)
     told = to_take(replace(one, time=take.time / 60 if minutes else take.time)).findings
     assert [finding.code for finding in told if "as minutes they give 60" in finding.text] == ["clock-unit"] * minutes
+
+
+def test_speed_is_that_of_a_figure_of_the_bodies_that_are_seen_within_segments() -> None:
+    take = simulate(linkage(), seconds=5, rate=600, seed=1).take
+    R = take.R_world_body.reshape(take.frames, -1, 9)
+    lost = take.p_world_body.copy()
+    lost[:, 0] = np.nan
+    segment = np.arange(take.frames) // 10
+    for p, unit, time, own, told in [
+        (lost, "m", take.time / 60, None, True),
+        (100 * take.p_world_body, "m", take.time, None, False),  # the unit of length is wrong, and not the clock
+        (take.p_world_body, "m", take.time % (10 / 600), segment, False),  # each begins at zero
+    ]:
+        one = replace(recording(R, Convention("matrix", unit=unit), p), time=time, segment=own)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = to_take(one).findings
+        assert any("as minutes they give" in finding.text for finding in found) == told
 
 
 def test_gimbal_lock_is_told_with_its_first_frame() -> None:

@@ -173,6 +173,16 @@ def test_skin_that_comes_and_goes_is_no_ghost(rng) -> None:
     assert np.degrees(jumps.max()) < 2.0
 
 
+def test_a_marker_that_comes_loose_is_left_out_however_slowly(rng) -> None:
+    for stop in (1000, 800):  # stays away, or comes back late
+        position, turns = world(rng, 1000, NOISE)
+        away = np.clip(np.minimum(np.arange(1000) - 600, stop - np.arange(1000) if stop < 1000 else np.inf) / 60, 0, 1)
+        position[:, 1] += np.einsum("nij,nj->ni", turns["arm"], 0.04 * away[:, None] * [0.6, 0.0, 0.8])
+        made = form_bodies([recorded(position)], GROUPS)[0]
+        assert codes(made) == ["cluster-misfit"]
+        assert turned_alike(to_take(made).R_world_body[700:740, 0], turns["arm"][700:740]) < 1.0
+
+
 def test_two_wrong_markers_of_five_are_both_left_out(rng) -> None:
     position, turns = world(rng, 300, NOISE)
     position[10, [4, 6]] += [[0.1, 0, 0], [0, 0, 0.15]]

@@ -77,3 +77,7 @@ def test_left_arms_above_right_legs_are_told() -> None:
     (found,) = [one for one in fit.findings if one.code == "mirrored-person"]
     assert found.bodies == ("r_upper_arm", "l_upper_arm")
     assert "left arm is above the right leg" in found.text
+    assert found.value is not None
+    assert 2 < found.value <= np.pi
+    apart = [one for one in fit.skeleton.joints if {one.parent, one.child} != {"pelvis", "chest"}]
+    assert find_mirrored(replace(take, names=names), apart) == []  # arms of one person, legs of another

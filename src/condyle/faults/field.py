@@ -227,7 +227,9 @@ def correct_field(estimate: Estimate, options: FitOptions, refused: Sequence[Cha
     after = estimate.refit(straight)
     if not len(after.pairs):
         text = "the bend of the field that fits best would leave no joint at all, and is not taken away"
-        return Decision([Finding("field-corrected", "info", text, value=0.0, unit="m")])
+        if rod is not None:
+            text += "; nor is the scale of the rod applied: give --scale"
+        return Decision([Finding("bent-field", "warning", text)])
     found = describe_correction(take, fit.model, estimate.solution, after.solution)
     return Decision(changes=[FieldRepair(fit, straight, tuple(found))])
 

@@ -75,16 +75,17 @@ def open_locked(path: Path) -> int | None:
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
     while True:
         handle = os.open(path, flags, 0o666)
-        if not _lock(handle):
-            os.close(handle)
-            return None
         try:
+            if not _lock(handle):
+                os.close(handle)
+                return None
             if os.path.samestat(os.fstat(handle), os.stat(path)):
                 return handle
         except OSError:
             pass
         except BaseException:  # a signal
-            remove_locked(path, handle)
+            if _lock(handle):
+                remove_locked(path, handle)
             raise
         os.close(handle)  # its holder renamed or removed it after it was opened here
 

@@ -35,7 +35,10 @@ MISFIT_MIN_TIMES = 4.0  # and times the usual fit error
 MISFIT_MIN_SHARE = 0.05  # and of the cluster's size: skin moves as much, a ghost or a swapped marker moves more
 # Skin comes and goes within several frames, as at heel strikes and as feet roll over their toes, ghosts at once:
 SUDDEN_MIN_SHARE = 0.5  # of that limit by which the fit error changes from a frame to the next, and
-SKIN_MAX_TIMES = 2.0  # that limit, below which skin stays: by both, 115 of 389 stretches of 41 recorded takes are skin
+SKIN_MAX_TIMES = 2.0  # that limit, below which skin stays, and
+SKIN_MAX_S = (
+    0.4  # s that it is away: of 411 stretches of 77 recorded files 111 are, for 0.24 s at most; the next lasts 0.55
+)
 LOOSE_MIN_SHARE = 0.1  # usual fit error over the cluster's size above which the markers are no rigid cluster
 NARROW_MAX_RATIO = 0.1  # width over length of a cluster below which its turn about the line is poorly known
 MANY_MISFITS_SHARE = 0.005  # share of frames above which misfits are a warning
@@ -138,6 +141,7 @@ def form_bodies(
         for body, markers in bodies.items()
     ]
     recording = np.repeat(np.arange(len(recordings)), [one.frames for one in recordings])
+    time = np.concatenate([np.full(one.frames, np.nan) if (t := _clock(one)) is None else t for one in recordings])
     found = find_marker_swaps(labelled)
     swaps = [find_wrong_part(swap, labelled, recording) for swap in found]
     if fix_swaps:
@@ -145,7 +149,7 @@ def form_bodies(
     if swaps:
         clouds = exchange_back(clouds, swaps) if fix_swaps else leave_out(clouds, found)
         looks = {body: _Look.at(clouds[body], shapes[body]) for body in bodies}
-    clusters = {body: _pose(clouds[body], shapes[body], looks[body]) for body in bodies}
+    clusters = {body: _pose(clouds[body], shapes[body], looks[body], recording, time) for body in bodies}
     formed = []
     for k, (world, stop) in enumerate(zip(worlds, ends, strict=True)):
         rows = slice(int(stop) - world.recording.frames, int(stop))
@@ -332,11 +336,11 @@ def _axes(points: Floats) -> Floats:
     return np.stack([x, y, np.cross(x, y)], axis=1)
 
 
-def _pose(cloud: Floats, shape: Shape, look: _Look) -> _PosedCluster:
+def _pose(cloud: Floats, shape: Shape, look: _Look, recording: Ints, time: Floats) -> _PosedCluster:
     """Poses; where the fit is gross, without the markers that spoil it, or none."""
     use = find_seen(cloud) & shape.placed
     R, p, error, limit = look
-    misfit = np.where(_find_misfits(error, limit, use), error, 0.0)
+    misfit = np.where(_find_misfits(error, limit, use, recording, time), error, 0.0)
     rescued = np.zeros(len(cloud), dtype=bool)
     rows = np.flatnonzero(misfit)
     for _ in range(cloud.shape[1] - 3):
@@ -358,18 +362,20 @@ def _pose(cloud: Floats, shape: Shape, look: _Look) -> _PosedCluster:
     return _PosedCluster(shape, R, p, np.where(np.isnan(p[:, 0]), np.nan, left), misfit, rescued)
 
 
-def _find_misfits(error: Floats, limit: float, use: Bools) -> Bools:
+def _find_misfits(error: Floats, limit: float, use: Bools, recording: Ints, time: Floats) -> Bools:
     """(n,) the frames whose fit error is above the limit, but for skin: it moves away and back little by little, with
-    the same markers seen (n, k), and never far.
+    the same markers seen (n, k), never far and not for long. A marker that stays away has come loose.
+
+    recording, time   (n,), (n,) [s] of the frames; NaN where there is no time
     """
     misfit = np.asarray(error > limit)
-    borders = np.flatnonzero(misfit[1:] != misfit[:-1]) + 1
-    for first, stop in pairwise([0, *borders.tolist(), len(misfit)]):
-        ends = [k for k in (first, stop) if 0 < k < len(misfit)]
-        if not misfit[first : first + 1].any() or not ends or error[first:stop].max() > SKIN_MAX_TIMES * limit:
+    changed = np.flatnonzero(misfit[1:] != misfit[:-1]) + 1
+    for first, stop in pairwise(changed.tolist()):
+        within = recording[first - 1] == recording[stop] and time[stop] - time[first - 1] <= SKIN_MAX_S
+        if not misfit[first] or not within or error[first:stop].max() > SKIN_MAX_TIMES * limit:
             continue
-        smooth = (abs(error[k] - error[k - 1]) < SUDDEN_MIN_SHARE * limit for k in ends)  # false where not known
-        misfit[first:stop] = not (all(smooth) and all((use[k] == use[k - 1]).all() for k in ends))
+        smooth = all(abs(error[k] - error[k - 1]) < SUDDEN_MIN_SHARE * limit for k in (first, stop))
+        misfit[first:stop] = not (smooth and all((use[k] == use[k - 1]).all() for k in (first, stop)))
     return misfit
 
 

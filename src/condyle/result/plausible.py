@@ -11,6 +11,7 @@ import numpy as np
 
 from ..findings import Finding
 from ..maths.arrays import Floats, evenly
+from ..maths.graph import components
 from ..maths.robust import median
 from ..model.anatomy import TYPICAL, Part, Segment, find_segments
 from ..model.skeleton import Joint, Limb
@@ -86,6 +87,10 @@ def _find_crossed_arms(take: Take, joints: Sequence[Joint], segments: Mapping[st
         if left is None or right is None or sum(one.part == pair[1] for one in segments.values()) > 2:
             return []  # of more than two, left and right may be of two people
         lines.append(right - left)
+    limbs = {take.index(body) for body, one in segments.items() if one.part in ("thigh", "upper_arm")}
+    edges = np.array([(take.index(joint.parent), take.index(joint.child)) for joint in joints])
+    if not any(limbs <= set(group) for group in components(len(take.names), edges)):
+        return []  # arms of one person, legs of another
     size = np.linalg.norm(lines[0], axis=1) * np.linalg.norm(lines[1], axis=1)
     cosine = (lines[0] * lines[1]).sum(axis=1) / np.where(size > 0, size, np.nan)
     cosine = cosine[np.isfinite(cosine)]
@@ -96,7 +101,7 @@ def _find_crossed_arms(take: Take, joints: Sequence[Joint], segments: Mapping[st
         "of trunk and shoulders are wrong until that is put right"
     )
     arms = tuple(body for body, one in segments.items() if one.part == "upper_arm")
-    return [Finding("mirrored-person", "warning", text, arms, value=float(np.arccos(usual)), unit="rad")]
+    return [Finding("mirrored-person", "warning", text, arms, value=float(np.arccos(max(usual, -1.0))), unit="rad")]
 
 
 def _find_forward_knees(part: Take, joints: Sequence[Joint], segments: Mapping[str, Segment]) -> list[Finding]:
