@@ -54,13 +54,16 @@ def test_what_is_no_path_is_refused_in_a_sentence(value: Any) -> None:
     [
         ("tree", 3), ("loops", 5), ("fix", 3), ("no_fix", None), ("symmetric", "a"), ("kinds", 7), ("start", "a"),
         ("only", 3), ("drop", 5), ("rename", 7), ("unit", 5j), ("columns", 5), ("rate", "60"), ("tree", [1, 2]),
-        ("rate", np.array([60.0])),
+        ("rate", np.array([60.0])), ("only", [3]), ("kinds", [3]), ("kinds", {"a": "b"}), ("axes", 3),
     ],
 )  # fmt: skip
 def test_an_option_of_another_type_is_refused_in_a_sentence(tmp_path: Path, name: str, value: Any) -> None:
     poses = np.tile(np.eye(4), (4, 2, 1, 1))
     condyle.write_take(tmp_path / "take.npz", condyle.Take.from_matrices(poses, rate=60))
-    with pytest.raises(condyle.CondyleError, match=r"is a list, not|is a number, not|rename is|unit|path|pair of body"):
+    with pytest.raises(
+        condyle.CondyleError,
+        match=r"is a list, not|is a number, not|rename is|unit|path|pair of body|of names|a kind are|axes are",
+    ):
         condyle.fit(tmp_path / "take.npz", **{name: value})
 
 

@@ -115,6 +115,14 @@ def check_several(value: Any, what: str) -> tuple[Any, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
+def check_names(value: Any, what: str) -> tuple[str, ...]:
+    """The names that are listed, a text alone as one; raises where one is no text."""
+    names = check_several(value, what)
+    if not all(isinstance(name, str) for name in names):
+        raise UsageError(f"{what} is a list of names, not {value!r}", code="bad-call")
+    return names
+
+
 def suggest(name: str, choices: Sequence[str], alike: float = 0.5) -> str:
     """Words that suggest the choices nearest to a name, at least `alike` [-] of 1, or list the first of them."""
     import difflib

@@ -43,6 +43,10 @@ def test_a_skeleton_shows_its_tree_and_a_take_its_sensors() -> None:
     first = FIT.skeleton.joints[0]
     doubt = replace(verdict, in_question=(Question((first.parent, first.child), ()),))
     assert draw_forest(replace(FIT.skeleton, verdict=doubt)).count("dasharray") == 1
+    many = tuple(f"{'b' * 60}{k}" for k in range(40))
+    loose = draw_forest(replace(FIT.skeleton, bodies=many, roots=(), loose=many, joints=()))
+    assert f"and {40 - MOST_ROWS} more" in loose
+    assert int(loose.split('width="')[1].split('"')[0]) > 60 * 6  # names are not cut
     assert draw_sensors(WORLD.take).count("<circle") == 15
     assert draw_sensors(WORLD.take) in render_take(WORLD.take)
     hidden = np.full_like(WORLD.take.p_world_body, np.nan)

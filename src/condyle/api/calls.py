@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 import numpy as np
 
 from .._version import __version__
-from ..errors import UsageError, check_path, check_several, suggest
+from ..errors import UsageError, check_path, suggest
 from ..findings import Finding
 from ..io import MOTION, OPTIONS, SKELETON
 from ..io.fit_id import hash_input, list_windows, make_fit_id, pack_options
@@ -19,7 +19,7 @@ from ..io.options_file import read_options
 from ..io.scale_file import factor_of
 from ..maths.threads import limit_threads
 from ..model.field import FieldModel, Rod
-from ..model.options import FitOptions, Method, TreeScore, check_pairs
+from ..model.options import FitOptions, Method, TreeScore, check_kinds, check_pairs
 from ..model.progress import begin_step
 from ..model.scale import Scale
 from ..model.skeleton import Skeleton
@@ -95,7 +95,7 @@ def fit(
         symmetric=symmetric,
         scale=factor_of(scale),
         belong=belong,
-        kinds=check_several(kinds, "kinds"),
+        kinds=check_kinds(kinds),
         field=field,
         register=register,
     )

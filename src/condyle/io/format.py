@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from ..errors import UsageError, check_number, check_several
+from ..errors import UsageError, check_names, check_number
 from ..model.recording import EXTRINSIC, MATRIX, QUATERNIONS, VECTOR, Recording, width_of
 from ..model.repairs import check_repairs
 from ..model.take import check_rate
@@ -83,7 +83,7 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         for name in ("only", "drop"):
-            object.__setattr__(self, name, check_several(getattr(self, name), name))
+            object.__setattr__(self, name, check_names(getattr(self, name), name))
         for name in ("start", "stop", "rate"):  # also of numpy, whose numbers are no answer to `in`
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, check_number(getattr(self, name), name))
@@ -96,6 +96,8 @@ class ReadOptions:
                 code="bad-option",
             )
         check_rate(self.rate)
+        if self.axes is not None and not isinstance(self.axes, str):
+            raise UsageError(f"axes are told as 'x,-z,y', not {self.axes!r}", code="bad-option")
         if self.unit is not None:
             object.__setattr__(self, "unit", str(self.unit))  # metres as a number
             metres_per(self.unit)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 MOST_ROWS = 30  # of a table in a notebook
 SMALL_PICTURE_PX = 260  # side of the picture beside the tables
 TREE_ROW_PX, TREE_INDENT_PX = 18, 16  # of a body, and of a child against its parent
+LETTER_PX = 8  # of a name, on the wide side
 INK_COLOUR, MARK_COLOUR, FAINT_COLOUR = "#2f5d8a", "#c4572a", "#888888"  # of pictures
 
 
@@ -88,7 +89,8 @@ def lay_out_tree(skeleton: Skeleton) -> list[tuple[str, int]]:
 
 def draw_forest(skeleton: Skeleton) -> str:
     """SVG of the tree, a body under its parent; dashed where a joint is in question, grey where nothing joins."""
-    order = lay_out_tree(skeleton)[:MOST_ROWS]
+    whole = lay_out_tree(skeleton)
+    order = whole[:MOST_ROWS]
     at = {body: (12 + TREE_INDENT_PX * depth, 12 + TREE_ROW_PX * row) for row, (body, depth) in enumerate(order)}
     asked = {one.edge[1] for one in skeleton.verdict.in_question} if skeleton.verdict else set()
     lines = []
@@ -103,8 +105,12 @@ def draw_forest(skeleton: Skeleton) -> str:
         for body, (x, y) in at.items()
     )
     high = 24 + TREE_ROW_PX * len(order)
+    if len(whole) > len(order):
+        dots += f'<text x="20" y="{high}">and {len(whole) - len(order)} more</text>'
+        high += TREE_ROW_PX
+    wide = max(SMALL_PICTURE_PX, *(x + 16 + LETTER_PX * len(body) for body, (x, _) in at.items()), 0)
     return (
-        f'<svg width="{SMALL_PICTURE_PX}" height="{high}" style="flex:none" role="img" aria-label="tree" '
+        f'<svg width="{wide}" height="{high}" style="flex:none" role="img" aria-label="tree" '
         f'font-size="12" fill="currentColor"><g stroke="{INK_COLOUR}" stroke-width="2" fill="none">{"".join(lines)}</g>'
         f"{dots}</svg>"
     )

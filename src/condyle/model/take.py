@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import CondyleError, UsageError, import_extra
+from ..errors import CondyleError, UsageError, check_number, import_extra
 from ..findings import Finding, Severity, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, Vector, evenly, freeze, freeze_array
@@ -35,7 +35,7 @@ UNIT_MAX_OFF, ROUNDED_MAX_OFF, ROTATION_MAX_OFF = 1e-4, 0.05, 0.5
 
 def check_rate(rate: float | None) -> None:
     """Raises where frames cannot be counted at a rate [Hz]."""
-    if rate is not None and not COUNTED_RATES_HZ[0] <= rate <= COUNTED_RATES_HZ[1]:
+    if rate is not None and not COUNTED_RATES_HZ[0] <= check_number(rate, "rate") <= COUNTED_RATES_HZ[1]:
         low, high = COUNTED_RATES_HZ
         raise UsageError(f"a rate of {rate:g} Hz is not between {low:g} and {high:g}; give another", code="bad-option")
 
