@@ -13,6 +13,8 @@ from tests.make import PROJECT
 
 PYPROJECT = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+BLENDER = "blender/condyle_figure/blender_manifest.toml"
+SEMANTIC = re.sub("(a|b|rc)", r"-\1", __version__)  # as Blender wants it
 HOME = PYPROJECT["project"]["urls"]["Homepage"]
 
 
@@ -32,11 +34,12 @@ def test_the_description_on_a_package_index_has_whole_addresses_of_files_that_ar
 def test_the_version_is_the_same_everywhere() -> None:
     assert f"\nversion: {__version__}\n" in (PROJECT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\n  version: {__version__}\n" in (PROJECT / "packaging/conda/recipe.yaml").read_text(encoding="utf-8")
+    assert f'\nversion = "{SEMANTIC}"\n' in (PROJECT / BLENDER).read_text(encoding="utf-8")
     assert f"## [{__version__}]" in (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_a_tag_sets_the_version_everywhere(tmp_path: Path) -> None:
-    held = ("src/condyle/_version.py", "CITATION.cff", "packaging/conda/recipe.yaml")
+    held = ("src/condyle/_version.py", "CITATION.cff", "packaging/conda/recipe.yaml", BLENDER)
     for name in (".ci/version", *held):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(PROJECT / name, tmp_path / name)
@@ -45,7 +48,9 @@ def test_a_tag_sets_the_version_everywhere(tmp_path: Path) -> None:
     subprocess.run([*set_version, "v9.8.7"], check=True)
     for name in held:
         old, new = ((place / name).read_text(encoding="utf-8") for place in (PROJECT, tmp_path))
-        assert new == old.replace(__version__, "9.8.7", 1) != old
+        assert new == old.replace(SEMANTIC if name == BLENDER else __version__, "9.8.7", 1) != old
+    subprocess.run([*set_version, "v9.8.7rc1"], check=True)
+    assert '\nversion = "9.8.7-rc1"\n' in (tmp_path / BLENDER).read_text(encoding="utf-8")
 
 
 def test_the_recipe_asks_for_what_the_package_asks_for() -> None:
