@@ -84,7 +84,7 @@ CODES: dict[str, str] = {
     "bent-field": "joints come apart, or two sensors on one rod change their distance, by where they are in the room",
     "field-corrected": "the bend of the room's field was taken away, as was asked, and how much that changed",
     "pair-not-carried": "two sensors on one rod were measured at one place of the room only",
-    "mirrored-person": "knees bend forwards: a left-handed world or exchanged names; arms above the other legs: exchanged names",
+    "mirrored-person": "knees bend forwards: a left-handed world or exchanged names; arms above the other legs: names",
     "implausible-size": "joined sensors, or the ends of a named limb, are too far apart or too near for the unit",
     # a known figure
     "sensor-moved": "a sensor sits elsewhere on its body than it did at the calibration",
