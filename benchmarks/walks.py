@@ -39,8 +39,9 @@ HOW = """Every recorded walk, fitted with no list of bodies: range of flexion in
 tell them, else over all frames. Lines: between landmarks, in the sagittal plane of the pelvis (hips by Harrington's
 regression). Turn: of the known clusters about the axis that they turned about most, into which no frame enters. File:
 what the laboratory wrote into it. Normal: 42.5, 55.1 and 31.6 deg of hip, knee and ankle (mean curve of free gait,
-Schwartz 2008); single people's knees reach 65 to 75. Levels are definitions, reported and not judged. With an Oxford
-foot the ankle is that of the hindfoot, by lines and turn too; the file's is of the whole foot."""
+Schwartz 2008); single people's knees reach 65 to 75. Levels are definitions, reported and not judged; a mirrored
+take has none, since the pelvis of the lines stands on its head in it. Another way says the same within 5 deg. With an
+Oxford foot the ankle is that of the hindfoot, by lines and turn too; the file's is of the whole foot."""
 
 # What laboratories call the landmarks, without separators, behind the letter of the side.
 LANDMARKS = {
@@ -290,6 +291,7 @@ def measure(path: Path, truth: Mapping[str, Any], stand: Points) -> Walk | None:
     lines = draw_lines(points, stand, truth.get("bodies_from_markers", {}))
     turns = measure_turns(points, truth.get("bodies_from_markers", {}))
     written = find_written(points)
+    mirrored = any(finding.code == "mirrored-person" for finding in angles.findings)  # cross products point down there
     found = Walk({}, {}, {}, {}, {}, len(angles.strides))
     for joint, name in COLUMNS.items():
         for side in "lr":
@@ -305,25 +307,23 @@ def measure(path: Path, truth: Mapping[str, Any], stand: Points) -> Walk | None:
                 value = measure_range(curve, side, angles, np.isfinite(ours) & np.isfinite(curve))
                 if value is not None:
                     table.setdefault(joint, {})[side] = value
-            if (joint, side) in lines:
+            if (joint, side) in lines and not mirrored:
                 found.offsets.setdefault(joint, {})[side] = float(np.nanmedian(ours - lines[joint, side]))
     return found
 
 
-def is_outside(value: float, joint: str) -> int:
-    """1 above, -1 below the normal range by more than MOST_TIMES, else 0."""
-    return int(value > MOST_TIMES * NORMAL[joint]) - int(value < NORMAL[joint] / MOST_TIMES)
+def is_outside(value: float, joint: str) -> bool:
+    """Whether a range is off the normal one by more than MOST_TIMES."""
+    return not NORMAL[joint] / MOST_TIMES <= value <= MOST_TIMES * NORMAL[joint]
 
 
 def judge_range(walk: Walk, joint: str, side: str) -> str:
     """Whether a range is within, and whether another way to count it says the same."""
-    own = is_outside(walk.ours[joint][side], joint)
-    if not own:
+    ours = walk.ours[joint][side]
+    if not is_outside(ours, joint):
         return WITHIN
     others = [table[joint][side] for table in walk.others if side in table.get(joint, {})]
-    near = any(
-        is_outside(other, joint) == own or abs(other - walk.ours[joint][side]) < ALIKE_MAX_DEG for other in others
-    )
+    near = any(abs(other - ours) < ALIKE_MAX_DEG for other in others)
     return ALIKE if near else OURS if others else UNKNOWN
 
 

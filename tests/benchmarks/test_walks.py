@@ -29,6 +29,8 @@ def test_what_another_way_tells_too_is_not_condyles() -> None:
     assert (judge_range(alone, "knee", "l"), judge_sides(alone, "knee")) == (OURS, OURS)
     assert (judge_range(both, "knee", "l"), judge_sides(both, "knee")) == (ALIKE, ALIKE)
     assert judge_range(both, "knee", "r") == WITHIN
+    far = Walk({"knee": {"l": 110.0}}, {"knee": {"l": 67.0}}, {}, {}, {}, 2)  # both are outside, and not alike
+    assert judge_range(far, "knee", "l") == OURS
 
 
 def test_a_line_that_turns_over_has_no_jump() -> None:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 import condyle
 from condyle import write_take
 from condyle.cli import main
+from condyle.findings import Finding
 from condyle.simulate import human, simulate
 from tests.make import walkers
 
@@ -46,6 +49,31 @@ def test_facts_are_printed_as_json(folder: Path, tmp_path: Path, capsys: pytest.
     assert facts["convention"] == "opensim"
     assert "knee_angle_l" in {column["name"] for column in facts["columns"]}
     assert [Path(file).name for file in facts["files"]] == ["angles.json", "angles.csv"]
+
+
+def test_what_the_fit_warned_of_is_a_remark_beside_the_angles(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = Path(shutil.copytree(folder, tmp_path / "fit"))
+    skeleton = json.loads((own / "skeleton.json").read_text(encoding="utf-8"))
+    narrow = Finding("cluster-collinear", "warning", "l_shank: nearly on a line", ("l_shank",))
+    skeleton["findings"].append(asdict(narrow))
+    (own / "skeleton.json").write_text(json.dumps(skeleton), encoding="utf-8")
+    (own / "manifest.json").unlink()
+    assert main(["angles", str(own), "--strict", "--json"]) == 0
+    told = {one["code"]: one["severity"] for one in json.loads(capsys.readouterr().out)["findings"]}
+    assert told["cluster-collinear"] == "info"
+
+
+def test_what_many_sensors_share_is_told_once(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    take = walkers.walker(1, "exercise", 10.0).take
+    p = take.p_world_body.copy()
+    p[100:400, :4] = np.nan
+    write_take(tmp_path / "other.npz", replace(take, p_world_body=p))
+    main(["angles", str(folder), str(tmp_path / "other.npz"), "--json", "-o", str(tmp_path / "out")])
+    facts = json.loads(capsys.readouterr().out)["findings"]
+    (left,) = [one["text"] for one in facts if one["code"] == "gap-left"]
+    assert [left.count(f"{name} 300") for name in take.names[:4]] == [1, 1, 1, 1]
 
 
 def test_another_recording_is_counted_on_the_same_figure_with_a_neutral_one(folder: Path, tmp_path: Path) -> None:

@@ -89,19 +89,17 @@ def run(args: argparse.Namespace) -> int:
     angles, written = fit.write_angles(
         args.to, args.out, name=args.name, unit=args.unit, convention=args.convention, **options
     )
+    said = {finding.text for finding in told}
+    told = merge_findings([*told, *(finding for finding in written.findings if finding.text not in said)])
     if args.json:
-        print_json(
-            {
-                "files": [str(file) for file in written.files],
-                **to_facts(replace(angles, findings=(*told, *angles.findings))),
-            }
-        )
+        facts = to_facts(replace(angles, findings=tuple(told)))
+        print_json({"files": [str(file) for file in written.files], **facts})
     else:
         print_angles(angles)
-        print_findings(merge_findings([*told, *written.findings]))
+        print_findings(told)
         for file in written.files:
             print_line(f"wrote {file}")
-    return choose_status([*told, *written.findings])
+    return choose_status(told)
 
 
 def read_neutral(path: str, fit: Fit) -> Take:

@@ -31,8 +31,8 @@ from .play import play
 
 SIDES_IN_ORDER: tuple[Side, ...] = ("l", "r", "")
 OUTLIER_MAX_SHARE = 0.2  # of a body's poses that may be outliers; of more, something else is to be said
-# What the fit found of bodies whose turns are then worth less, said again beside their angles.
-SAID_OF_BODIES = ("mirrored-person", "segment-completed", "cluster-collinear")
+# What the fit warned of, said again beside the angles: of bodies whose turns are then worth less, as a remark.
+SAID_OF_BODIES = ("segment-completed", "cluster-collinear")
 NO_PERSON = "rotation vectors, and hinges by their angle: no names of a person's segments"
 MIRROR = np.diag([1.0, 1.0, -1.0])  # takes the left side of a person to the right
 
@@ -91,7 +91,8 @@ def find_joint_angles(skeleton: Skeleton, take: Take, options: AngleOptions | No
         joints += _count_joints(body, there, convention, room)
         frames += there.values()
     values, locked, crossed = measure_columns(joints, figure.segment, options.keep_locked)
-    known = [finding for finding in skeleton.findings if finding.code in SAID_OF_BODIES]
+    known = [finding for finding in skeleton.findings if finding.code == "mirrored-person"]
+    known += [replace(one, severity="info") for one in skeleton.findings if one.code in SAID_OF_BODIES]
     told = (*known, *figure.findings, *notes, *describe_lock(joints, locked, crossed, options.keep_locked))
     offset, curve, noise, definition = find_errors(joints, skeleton)
     columns = tuple(column for joint in joints for column in joint.columns)

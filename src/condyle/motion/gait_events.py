@@ -95,7 +95,8 @@ def _find_events(take: Take, side: str, names: Sequence[str]) -> list[GaitEvent]
     for part in segment_slices(take.segment):
         noise = _estimate_noise(take.p_world_body[part][:, take.index(names[0])])
         high = _measure_foot(take, names, part).high
-        high = float(np.sqrt(max(high**2 - (NOISE_HIGH_SPEED * noise / (2 * RATE_HALF_WINDOW_S)) ** 2, 0.0)))
+        _, span = _count_frames(take.time[part], RATE_HALF_WINDOW_S)
+        high = float(np.sqrt(max(high**2 - (NOISE_HIGH_SPEED * noise / span) ** 2, 0.0)))
         if high < SWING_MIN_SPEED_M_S:
             continue
         slowest = _measure_foot(take, names, part, _choose_window(noise, STANDING_MAX_SHARE * high / 2)).slowest
@@ -140,7 +141,8 @@ def _keep_at_rest(
     kept = []
     noise, rest = _estimate_noise(p), max(REST_MAX_SPEED_M_S, REST_MAX_SHARE * high)
     window = _choose_window(noise, rest)
-    slack = max(NOISE_SPEED * noise / (2 * window) - REST_NOISE_SHARE * rest, 0.0)  # m/s of noise that is left
+    _, span = _count_frames(take.time[part], window)
+    slack = max(NOISE_SPEED * noise / span - REST_NOISE_SHARE * rest, 0.0)  # m/s of noise that is left
     moving = _measure_foot(take, names, part, window)
     for first, stop in stands:
         own, slow, fast = (values[first:stop] for values in (p, moving.slowest, moving.fastest))
@@ -164,6 +166,17 @@ def _estimate_noise(p: Floats) -> float:
 def _choose_window(noise: float, speed: float) -> float:
     """[s] before and after a frame, so long that noise [m] looks like this speed [m/s] at most, as far as it may be."""
     return float(np.clip(NOISE_SPEED * noise / speed, 2 * RATE_HALF_WINDOW_S, REST_MAX_WINDOW_S)) / 2
+
+
+def _count_frames(time: Floats, window: float) -> tuple[int, float]:
+    """Frames before and after a frame that come nearest to a window [s], one at least and none beyond the longest; and
+    the time [s] that these together span."""
+    step = float(median(np.diff(time))) if len(time) > 1 else 0.0
+    if step <= 0:
+        return 1, 2 * window
+    most = int(REST_MAX_WINDOW_S / 2 / step + 1e-6)  # a whole number is not lost to rounding
+    half = max(1, min(round(window / step), most))
+    return half, 2 * half * step
 
 
 class _FootSpeed(NamedTuple):
@@ -205,8 +218,7 @@ def _measure_speeds(take: Take, body: int, part: slice, window: float) -> tuple[
     the axis of the turn are at rest, and the axis is |v| / |w| away.
     """
     time = take.time[part]
-    n, step = len(time), float(median(np.diff(time))) if len(time) > 1 else 0.0
-    half = max(1, round(window / step)) if step > 0 else 1
+    n, (half, _) = len(time), _count_frames(time, window)
     slow, speed, fast = (np.full(n, np.nan) for _ in range(3))
     if n <= 2 * half:
         return slow, speed, fast
