@@ -36,7 +36,7 @@ class Lengths:
     @property
     def sd(self) -> Floats:
         """(L,) [m]"""
-        return np.sqrt(np.diagonal(self.covariance))
+        return np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))  # rounding leaves less than nothing
 
     def part(self, keys: Sequence[LengthKey]) -> Lengths:
         """Some of them, in this order."""

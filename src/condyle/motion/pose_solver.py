@@ -232,7 +232,8 @@ def _single_step(
         single(aims.w_rotation / scale),
         single(np.full_like(scale, SINGLE_PRECISION_DAMPING)),
     )
-    x, t, s, gain = factors.solve(single(gx / scale), single(gt / scale))
+    with np.errstate(over="ignore", invalid="ignore"):  # a step beyond all numbers is taken back, with more damping
+        x, t, s, gain = factors.solve(single(gx / scale), single(gt / scale))
     return x.astype(float), t.astype(float), None if s is None else s.astype(float), gain * scale
 
 
