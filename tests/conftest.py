@@ -17,6 +17,8 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_name, "1")  # small matrices: threads only wait for each other
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background hands it on to what tests start
+if hasattr(signal, "SIGHUP") and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # so does nohup
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402

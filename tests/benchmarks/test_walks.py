@@ -12,7 +12,7 @@ NEAR_DEG = 5.0  # between two ways to count a range
 
 
 @pytest.mark.skipif(not recordings.DATA.is_dir(), reason=recordings.ABSENT)
-@pytest.mark.parametrize("name", ["more/exo/apo01.trc", "more/bmc/walk2.trc"])
+@pytest.mark.parametrize("name", ["more/bmc/walk2.trc"])
 def test_ranges_of_flexion_are_those_of_lines_and_of_whole_turns(name) -> None:
     walk = measure(recordings.DATA / name, recordings.truth(name), {})
     assert walk is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -277,7 +278,8 @@ def test_subjects_case_gaps_and_computed_points_do_not_change_a_person(what) -> 
     plain = recognise_bodies([one]).groups
     computed = ["LHJC", "RKJC", "CentreOfMass", "LKneeAngles"]
     points = np.concatenate([one.markers.position, one.markers.position[:, : len(computed)] + 0.02], axis=1)
-    for change in ("Subj:{}".format, str.lower):
+    camel = any(re.search("[a-z][A-Z]", name) for name in owners)  # words that small letters alone do not tell apart
+    for change in ("Subj:{}".format, *(() if camel else (str.lower,))):
         markers = Markers(tuple(map(change, [*owners, *computed])), points)
         found = recognise_bodies([replace(one, markers=markers)]).groups
         assert found == {

@@ -223,16 +223,16 @@ def _single_step(
 ) -> tuple[Floats, Floats, Floats | None, Floats]:
     """`step` in single precision: twice as fast, and enough, since errors are in double and the next step corrects."""
     lever, arm, axis = find_geometry(rig, state, aims)
-    factors = Factors(
-        rig,
-        single(lever),
-        single(arm),
-        None if axis is None else single(axis),
-        single(aims.w_position / scale),
-        single(aims.w_rotation / scale),
-        single(np.full_like(scale, SINGLE_PRECISION_DAMPING)),
-    )
     with np.errstate(over="ignore", invalid="ignore"):  # a step beyond all numbers is taken back, with more damping
+        factors = Factors(
+            rig,
+            single(lever),
+            single(arm),
+            None if axis is None else single(axis),
+            single(aims.w_position / scale),
+            single(aims.w_rotation / scale),
+            single(np.full_like(scale, SINGLE_PRECISION_DAMPING)),
+        )
         x, t, s, gain = factors.solve(single(gx / scale), single(gt / scale))
     return x.astype(float), t.astype(float), None if s is None else s.astype(float), gain * scale
 
