@@ -8,7 +8,7 @@ import pytest
 
 from condyle.errors import UsageError
 from condyle.model.field import FieldModel, Rod
-from condyle.model.options import FitOptions, check_options, check_pairs
+from condyle.model.options import FitOptions, check_kinds, check_options, check_pairs
 
 
 def test_pairs_are_two_different_names_each_once() -> None:
@@ -42,3 +42,8 @@ def test_plain_values_are_those_of_json(field: bool | Rod | FieldModel, word: bo
     assert list(plain) == [name for name in FitOptions.__dataclass_fields__ if name != "kinds"]
     assert FitOptions(kinds=(("a", "b", "hinge"),)).to_plain()["kinds"] == [["a", "b", "hinge"]]
     assert np.isscalar(plain["scale"])
+
+
+def test_kinds_that_can_be_read_once_are_kept() -> None:
+    given = [("l_thigh", "l_shank", "hinge"), ("r_thigh", "r_shank", "hinge")]
+    assert check_kinds(iter(given)) == tuple(given)

@@ -108,10 +108,11 @@ def check_pairs(pairs: Iterable[tuple[str, str]], what: str) -> tuple[tuple[str,
 
 def check_kinds(kinds: Iterable[tuple[str, str, str]]) -> tuple[tuple[str, str, str], ...]:
     """Two names and a kind each, checked."""
-    for kind in check_several(kinds, "kinds"):
+    found = check_several(kinds, "kinds")
+    for kind in found:
         if isinstance(kind, str) or not isinstance(kind, Sequence) or len(kind) != 3:
             raise UsageError(f"kinds has {kind!r} where two bodies and a kind are expected", code="bad-call")
-    return tuple(kinds)
+    return found
 
 
 def check_options(options: FitOptions) -> None:

@@ -24,7 +24,7 @@ from .take import UP_AXES, BodyMarker, CarriedCentre, OwnSkeleton, Take, check_q
 from .units import metres_per
 from .values import dataclass
 
-SPEED_FRAMES = 10  # from one to the other, between which a body's speed is measured
+SPEED_FRAMES = 10  # from one to the other, between which a body's speed is measured; chosen
 FIGURE_MAX_REACH_M = 5.0  # m from the middle of all to the usual body; chosen: no figure reaches as far
 QUATERNIONS = ("wxyz", "xyzw")
 MATRIX = "matrix"

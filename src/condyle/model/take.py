@@ -23,7 +23,7 @@ from .values import dataclass
 FARTHEST = 1e12  # m: a position beyond is no position, and its square would drown all others
 WORLD = "world"  # name of the room where it is a body
 CENTRE = "_centre"  # ends the name of a joint's centre that completes the markers of a body
-COUNTED_RATES_HZ = (1e-3, 1e6)  # Hz between which frames may be counted
+COUNTED_RATES_HZ = (1e-3, 1e6)  # Hz between which frames may be counted; chosen: wider than any sensor by far
 UNTIMED_RATE = 100.0  # Hz, where a recording has neither time nor rate
 ROUNDED = 1e-9  # departure from orthonormal that is rounding and is left alone
 UP_AXES = ("x", "y", "z", "-x", "-y", "-z")  # of a world, one of which points up

@@ -25,7 +25,9 @@ MOST_NAMED = 3  # limbs in the sentence
 FORWARD_BEND_MIN_RAD = np.radians(30)  # rad by which every knee bends forwards; people's overstretch by 15 at most
 FORWARD_BEND_RATIO = 3.0  # of that to how far the same knees bend backwards; 1 of 90 recordings is told, and is so
 BEND_FRAMES = 1000  # frames at most in which knees are looked at
-CROSSED_MAX_COSINE = -0.5  # as a rule, of the line from left to right hip to that of the shoulders: 120 deg of twist
+CROSSED_MAX_COSINE = (
+    -0.5
+)  # as a rule, hips against shoulders, left to right: 120 deg; 37 recorded takes have 0.71 or more
 
 
 def find_odd_limbs(bodies: Sequence[str], joints: Sequence[Joint], limbs: Sequence[Limb]) -> list[Finding]:
