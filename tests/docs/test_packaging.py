@@ -95,3 +95,15 @@ def test_workflows_install_their_tools_by_hash_and_a_release_carries_its_bill_of
     release = (PROJECT / ".github/workflows/release.yml").read_text(encoding="utf-8")
     assert "bash .ci/sbom sbom" in release
     assert "dist/* sbom/*" in release
+
+
+def test_workflows_use_the_actions_of_others_by_commit_with_its_version_beside_it() -> None:
+    versions: dict[str, set[str]] = {}
+    for workflow in sorted((PROJECT / ".github/workflows").glob("*.yml")):
+        used = re.findall(r"uses: *(.*)", workflow.read_text(encoding="utf-8"))
+        assert used, workflow.name
+        for one in used:
+            pinned = re.fullmatch(r"([\w/-]+)@([0-9a-f]{40} # v\d+\.\d+\.\d+)", one)
+            assert pinned, (workflow.name, one)
+            versions.setdefault(pinned[1], set()).add(pinned[2])
+    assert all(len(one) == 1 for one in versions.values()), versions
