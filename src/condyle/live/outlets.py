@@ -106,7 +106,9 @@ class VmcOutlet:
         try:
             from pythonosc.udp_client import SimpleUDPClient
         except ImportError:
-            raise CondyleError("VMC is sent with python-osc; install condyle[osc]", code="missing-extra") from None
+            raise CondyleError(
+                "VMC is sent with python-osc: pip install 'condyle[osc]'", code="missing-extra"
+            ) from None
         host, _, port = address.rpartition(":")
         if not port.isdigit():
             host, port = address, str(VMC_PORT)
