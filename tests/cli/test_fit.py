@@ -38,7 +38,7 @@ def test_fit_prints_a_sentence_joints_lengths_and_findings(recording: Path, caps
     assert "[root-chosen]" in text
 
 
-NEVER = ("numpy.ma", "scipy", "rich", "pyarrow", "dask", "importlib.metadata", "condyle.estimate.registration")
+NEVER = ("numpy.ma", "scipy", "pyarrow", "dask", "importlib.metadata", "condyle.estimate.registration")
 IMPORTED_LATE = {  # {arguments of a fit: what it does without}; each of them takes milliseconds, before every fit
     ("--method", "least-squares"): (
         *NEVER,

@@ -16,8 +16,10 @@ from condyle.cli.terminal import (
     print_json,
     print_line,
     print_table,
+    show_progress,
     to_plain,
     wrap_error,
+    wrap_text,
 )
 from condyle.findings import Finding
 
@@ -111,6 +113,41 @@ def test_markup_and_escapes_in_names_do_not_act_in_a_terminal(monkeypatch: pytes
     assert ":smile:" in text
     assert "\x1b]" not in text
     assert "\x07" not in text
+
+
+def test_lines_in_a_terminal_are_cut_at_spaces_and_longer_words_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    as_terminal(monkeypatch)
+    text = "one two " + "x" * 50 + " 左手" * 12 + "  end"
+    lines = wrap_text(text)
+    assert lines[:3] == ["one two", "x" * 40, "x" * 10 + " 左手" * 6]
+    assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+    assert wrap_text("") == [""]
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_a_style_is_left_out_where_colours_are_not_wanted(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    terminal = as_terminal(monkeypatch)
+    print_line("verdict", style="bold")
+    print_findings([INFO])
+    assert terminal.getvalue().startswith("\x1b[1mverdict\x1b[0m\n\x1b[36minfo\x1b[0m: knee")
+    monkeypatch.setenv(name, value)
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    print_line("verdict", style="bold")
+    print_findings([INFO])
+    assert terminal.getvalue() == "verdict\ninfo: knee turns about one axis [hinge]\n"
+
+
+def test_progress_in_a_terminal_is_one_line_that_is_gone_before_anything_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = as_terminal(monkeypatch)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with show_progress("takes") as tell:
+        tell("a: found", 1, 2)
+        print_line("failed")
+    shown = terminal.getvalue().replace("\r\x1b[K", "|")
+    assert shown == "|takes|takes: 1 of 2|failed\n|"
 
 
 def test_findings_are_one_line_each_with_the_worst_first(capsys: pytest.CaptureFixture[str]) -> None:

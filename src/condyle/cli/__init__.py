@@ -226,11 +226,7 @@ def _make_sentence(words: str) -> str:
 
 
 def _make_formatter(prog: str) -> argparse.HelpFormatter:
-    """Colours in a terminal only: importing them takes longer than the rest of `--help`."""
-    kind: Any = argparse.HelpFormatter
-    if sys.stdout.isatty():
-        from rich_argparse import RichHelpFormatter as kind
-    return cast(argparse.HelpFormatter, kind(prog, max_help_position=32))
+    return argparse.HelpFormatter(prog, max_help_position=32)
 
 
 def _print_fault(error: CondyleError, *, as_json: bool) -> None:

@@ -10,12 +10,11 @@ from contextlib import contextmanager, suppress
 from typing import cast
 
 from ..model.progress import listen
-from .terminal import escape_text, fold_text, hush, quiet_before_print
+from .terminal import CLEAR_LINE, escape_text, fold_text, hush, quiet_before_print
 
 SHOWN_AFTER_S = 2.0  # s of waiting before anything is shown in a terminal
 PLAIN_AFTER_S = 10.0  # s of one step after which a line about it goes into a log or a pipe
 REDRAWN_EVERY_S = 0.25
-CLEAR_LINE = "\r\x1b[K"
 
 
 class StepLine:

@@ -13,13 +13,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ..findings import Finding
 
 DONE, DONE_WITH_WARNINGS = 0, 3
+CLEAR_LINE = "\r\x1b[K"
 _hides: list[Callable[[], None]] = []
-_COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
+_STYLES = {"": "", "bold": "1", "dim": "2", "yellow": "33", "error": "1;31", "warning": "33", "info": "36"}
 # Control, format (bidirectional marks, zero width), surrogate and private characters, line and paragraph separators.
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 
@@ -65,14 +64,9 @@ def hush() -> None:
 
 
 def print_line(text: str = "", *, style: str = "") -> None:
-    """One line; in a terminal wrapped at words and in the given rich style."""
+    """One line; in a terminal wrapped at words and in the given style."""
     hush()
-    if sys.stdout.isatty():
-        from rich.text import Text
-
-        _console().print(Text(escape_text(text), style=style))
-    else:
-        print(escape_text(text))
+    _print_wrapped(escape_text(text), style)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 1) -> None:
@@ -84,40 +78,27 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, lef
     if sys.stdout.isatty() and sum(widths) + 2 * (len(widths) - 1) > _count_columns():
         _print_entries(head, cells, left)
         return
-    if sys.stdout.isatty():
-        from rich import box
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-        for k, column in enumerate(head):
-            table.add_column(Text(column), justify="left" if k < left else "right", overflow="fold")
-        for row in cells:
-            table.add_row(*(Text(cell) for cell in row))
-        _console().print(table)
-        return
-    for row in [head, *cells]:
+    for k, row in enumerate([head, *cells]):
         padded = [
             cell + " " * (width - _width(cell)) if k < left else " " * (width - _width(cell)) + cell
             for k, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
-        print("  ".join(padded).rstrip())
+        print(_paint("  ".join(padded).rstrip(), "" if k else "bold"))
+        if sys.stdout.isatty() and not k:
+            line = "─" if "utf" in (sys.stdout.encoding or "utf").lower() else "-"
+            print(line * (sum(widths) + 2 * (len(widths) - 1)))
 
 
 def _print_entries(head: Sequence[str], cells: Sequence[Sequence[str]], left: int) -> None:
     """A table that is wider than the terminal: what names its rows, then every row as an entry, its name first and its
     numbers below.
     """
-    from rich.padding import Padding
-    from rich.text import Text
-
-    console = _console()
     if any(head[:left]):
-        console.print(Text(" - ".join(filter(None, head[:left])), style="dim"))
+        _print_wrapped(" - ".join(filter(None, head[:left])), "dim")
     for row in cells:
-        console.print(Text(" - ".join(filter(None, row[:left])), style="bold"))
+        _print_wrapped(" - ".join(filter(None, row[:left])), "bold")
         numbers = [f"{name} {cell}".strip() for name, cell in zip(head[left:], row[left:], strict=True) if cell]
-        console.print(Padding(Text(", ".join(numbers)), (0, 0, 0, 2), expand=False))
+        _print_wrapped(", ".join(numbers), indent="  ")
 
 
 def print_findings(findings: Iterable[Finding]) -> None:
@@ -126,36 +107,36 @@ def print_findings(findings: Iterable[Finding]) -> None:
 
     hush()
     for finding in sort_findings(findings):
-        if sys.stdout.isatty():
-            from rich.text import Text
-
-            text = Text.assemble(
-                (finding.severity, _COLOURS[finding.severity]),
-                f": {escape_text(finding.text)} ",
-                (f"[{finding.code}]", "dim"),
-            )
-            _console().print(text)
-        else:
-            print(escape_text(finding))
+        *lines, last = wrap_text(escape_text(finding)) if sys.stdout.isatty() else [escape_text(finding)]
+        code = f"[{finding.code}]"
+        last = last.removesuffix(code) + _paint(code, "dim") if last.endswith(code) else last
+        first, *others = [*lines, last]
+        print(first.replace(finding.severity, _paint(finding.severity, finding.severity), 1), *others, sep="\n")
 
 
 @contextmanager
 def show_progress(what: str, *, quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
     """A function to be called with a line, how many are done, and of how many.
 
-    In a terminal a bar on standard error; else one line each on standard output.
+    In a terminal a line on standard error, drawn over and over; else one line each on standard output.
     """
     if quiet:
         yield lambda text, done, of: None
     elif not sys.stderr.isatty():
         yield lambda text, done, of: print(f"{done}/{of} {escape_text(text)}", flush=True)
     else:
-        from rich.console import Console
-        from rich.progress import Progress
+        with quiet_before_print(lambda: _redraw("")):
+            _redraw(what)
+            try:
+                yield lambda text, done, of: _redraw(f"{what}: {done} of {of}")
+            finally:
+                _redraw("")
 
-        with Progress(console=Console(stderr=True, highlight=False, markup=False, emoji=False)) as progress:
-            bar = progress.add_task(what, total=None)
-            yield lambda text, done, of: progress.update(bar, completed=done, total=of)
+
+def _redraw(text: str) -> None:
+    """A line on standard error in the place of the one before."""
+    sys.stderr.write(CLEAR_LINE + fold_text(text))
+    sys.stderr.flush()
 
 
 def print_error(error: Exception) -> None:
@@ -214,10 +195,40 @@ def choose_status(findings: Iterable[Finding]) -> int:
     return DONE if worst_severity(findings) in (None, "info") else DONE_WITH_WARNINGS
 
 
-def _console() -> Console:
-    from rich.console import Console
+def _print_wrapped(text: str, style: str = "", indent: str = "") -> None:
+    lines = wrap_text(text, len(indent)) if sys.stdout.isatty() else [text]
+    print("\n".join(indent + _paint(line, style) for line in lines))
 
-    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+
+def wrap_text(text: str, taken: int = 0) -> list[str]:
+    """The text in lines as wide as the terminal less `taken` columns, cut at spaces; a longer word is cut anywhere."""
+    most = max(_count_columns() - taken, 1)
+    lines, line = [], ""
+    for word in text.split(" "):
+        whole = f"{line} {word}" if line else word
+        while _width(whole) > most:
+            cut = line or _cut(whole, most)
+            lines.append(cut)
+            whole = word if line else whole[len(cut) :]
+            line = ""
+        line = whole
+    return [*lines, line]
+
+
+def _cut(text: str, most: int) -> str:
+    """As much of the beginning of a text as fits into so many columns, and at least one letter."""
+    end = 1
+    while end < len(text) and _width(text[: end + 1]) <= most:
+        end += 1
+    return text[:end]
+
+
+def _paint(text: str, style: str) -> str:
+    """The text in a style, where the terminal shows it: `NO_COLOR` and old consoles of Windows have none."""
+    plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
+    plain |= sys.platform == "win32" and "WT_SESSION" not in os.environ
+    code = _STYLES[style]
+    return f"\x1b[{code}m{text}\x1b[0m" if code and sys.stdout.isatty() and not plain else text
 
 
 def _width(text: str) -> int:
