@@ -1,6 +1,7 @@
 """Writes docs/constants.md from the code: `uv run python -m tests.docs.constants`, from the project's folder.
 
-A constant's comment says what it is; where another benchmark than its module's fixed it, that stands at the end of the
+A constant's comment says what it is, up to a full stop, a semicolon, or a colon with numbers behind it; the rest, and a
+comment above, stay in the code. Where another benchmark than its module's fixed it, that stands at the end of the
 comment in brackets, after `by`: `[by trees]` is benchmarks/results/trees.md, `[by recordings]` recordings of people.
 """
 
@@ -21,10 +22,11 @@ PAGE = DOCS / "constants.md"
 ROOMS = ("pairs", "prepare", "estimate", "faults", "result", "motion")  # where a number decides about a recording
 ABOUT = """# Constants
 
-Every number that decides about a recording, room by room, as the code has it. `uv run python -m tests.docs.constants`
-writes this page. The last column says where what a number decides is measured, and by what it was fixed: a table of
-[benchmarks/results](../benchmarks/README.md), or [recordings of people](real-recordings.md). Where it is empty nothing
-was measured: the number is a bound on work, a matter of rounding, or was judged.
+Look up every number that decides about a recording, room by room; what was seen with it stands beside it in the code,
+from which `uv run python -m tests.docs.constants` writes this page. The last column says where what a number decides is
+measured, and by what it was fixed: a table of [benchmarks/results](../benchmarks/README.md), or [recordings of
+people](real-recordings.md). Where it is empty nothing was measured: the number is a bound on work, a matter of
+rounding, or was judged.
 """
 FIXED_BY = {  # what measures the decisions of a module
     "pairs.noise": "bound",
@@ -71,6 +73,7 @@ FIXED_BY = {  # what measures the decisions of a module
     "motion.pose_solver": "kinematics",
     "motion.smoothing": "kinematics",
 }
+LEAST_WORDS = 8  # letters: less is a unit, and says not what a constant is
 BOUNDS_ON_WORK = re.compile(r"MOST|ROUNDS|BYTES|CHUNK|FRAMES$|SWEEPS|STEPS$|ROUNDING")  # nothing is decided by these
 
 
@@ -97,11 +100,13 @@ def find_numbers(path: Path) -> list[Number]:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None or not _is_number(node.value):
             continue
         words = [comments[k] for k in range(node.lineno, (node.end_lineno or node.lineno) + 1) if k in comments]
-        above = node.lineno - 1
+        above, reasons = node.lineno - 1, []
         while above in comments and lines[above - 1].lstrip().startswith("#"):
-            words.insert(0, comments[above])
+            reasons.insert(0, comments[above])
             above -= 1
-        meaning, fixed_by = _part(" ".join(words))
+        _, fixed_by = _part(" ".join([*reasons, *words]))
+        beside = " ".join(words)
+        meaning, _ = _part(beside if len(beside) > LEAST_WORDS else " ".join([*reasons, *words]))
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         value = " ".join((ast.get_source_segment(text, node.value) or "").split())
         found += [Number(name, value, meaning, fixed_by) for target in targets for name in _names(target)]
@@ -124,6 +129,11 @@ def _part(comment: str) -> tuple[str, str]:
     return (comment.replace(match.group(0), ""), match.group(1)) if match else (comment, "")
 
 
+def _shorten(meaning: str) -> str:
+    """What a constant is, without what was seen with it: that stays in the code."""
+    return re.split(rf"(?<=.{{{LEAST_WORDS}}})(?<!\.)(?:[;.] |: (?=.*\d))", meaning, maxsplit=1)[0].rstrip(".,")
+
+
 def render() -> str:
     """The page."""
     parts = [ABOUT]
@@ -133,7 +143,7 @@ def render() -> str:
             for one in find_numbers(path):
                 work = bool(BOUNDS_ON_WORK.search(one.name))
                 fixed_by = one.fixed_by or ("" if work else FIXED_BY.get(f"{room}.{path.stem}", ""))
-                cells = (f"`{path.stem}.{one.name}`", f"`{one.value}`", one.meaning, fixed_by)
+                cells = (f"`{path.stem}.{one.name}`", f"`{one.value}`", _shorten(one.meaning), fixed_by)
                 parts.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n")
     return "".join(parts)
 

@@ -42,7 +42,7 @@ def test_comments_above_beside_and_below_are_found(tmp_path) -> None:
         'NAME = "x"\nPAIR_A, PAIR_B = 1, 2  # two\nlower = 3\n'
     )
     assert find_numbers(path) == [
-        Number("SHORT_S", "0.5", "Both were chosen together s of a block", "trees"),
+        Number("SHORT_S", "0.5", "s of a block", "trees"),
         Number("LONG", "2.0", "s at most", ""),
         Number("PAIR_A", "1, 2", "two", ""),
         Number("PAIR_B", "1, 2", "two", ""),
