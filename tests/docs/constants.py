@@ -11,6 +11,7 @@ import io
 import re
 import tokenize
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.docs.pages import DOCS
@@ -84,6 +85,7 @@ class Number:
     fixed_by: str
 
 
+@cache
 def find_numbers(path: Path) -> list[Number]:
     """The numeric constants of a module, in their order."""
     text = path.read_text(encoding="utf-8")
@@ -103,7 +105,9 @@ def find_numbers(path: Path) -> list[Number]:
             above -= 1
         meaning, fixed_by = _part(" ".join(words))
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        value = " ".join((ast.get_source_segment(text, node.value) or "").split())
+        part = lines[node.value.lineno - 1 : node.value.end_lineno]
+        part[-1] = part[-1][: node.value.end_col_offset]
+        value = " ".join(" ".join([part[0][node.value.col_offset :], *part[1:]]).split())
         found += [Number(name, value, meaning, fixed_by) for target in targets for name in _names(target)]
     return found
 
