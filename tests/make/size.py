@@ -30,6 +30,7 @@ GOLDEN_STEP = pick(6, 1, 1)  # takes from one that is compared with its golden t
 SAMPLED = (  # folders, files and tests below tests/
     *("benchmarks/", "faults/", "fuzz/", "oracle/", "prepare/", "promises/", "properties/", "real/"),
     *("docs/test_pages.py::test_every_block", "estimate/test_machines.py", "live/test_clock.py"),
+    *("test_examples.py", "test_notebooks.py"),
 )
 CASE_STEP = pick(4, 1, 1)  # cases from one that is run to the next, of a parametrised test among these
 
