@@ -87,7 +87,7 @@ class Bench:
 
     def start(self, *words: str) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [sys.executable, "-m", "condyle", *words],
+            [Path(sys.executable).with_name("condyle"), *words],  # as it is installed
             cwd=self.home,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

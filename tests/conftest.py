@@ -28,12 +28,12 @@ from tests.make.size import CASE_STEP, SAMPLED  # noqa: E402
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """In the light size, of the cases of a test in the folders of many alike, only one in so many."""
+    """In the light size, of the cases of a test of many alike, only one in so many."""
     seen: dict[str, int] = {}
     kept, left = list[pytest.Item](), list[pytest.Item]()
     for item in items:
         name, _, case = item.nodeid.partition("[")
-        sampled = bool(case) and name.startswith(tuple(f"tests/{folder}/" for folder in SAMPLED))
+        sampled = bool(case) and name.startswith(tuple(f"tests/{place}" for place in SAMPLED))
         if sampled:
             item.add_marker("sized")
             seen[name] = seen.get(name, -1) + 1

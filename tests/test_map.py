@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cache
 
 from tests.make import PROJECT
@@ -17,49 +18,50 @@ PIPELINE_MAX_LINES = 150
 LONGEST_CHAIN = 12  # modules that import each other in a row while one is loaded
 
 
-def names() -> dict[str, str]:
-    """{module: its source}, without the package's own name; "" is the package."""
+@cache
+def trees() -> dict[str, ast.Module]:
+    """{module: its source, parsed}, without the package's own name; "" is the package."""
     out = {}
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE).with_suffix("").parts
-        out[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
+        out[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = ast.parse(text)
     return out
 
 
-def imports(name: str, source: str, known: set[str], packages: set[str]) -> tuple[set[str], set[str]]:
-    """Modules that a module imports at all, and those when it is loaded; what only types need does not count."""
-    tree = ast.parse(source)
-    typing = {
-        inner
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-        for inner in ast.walk(node)
-    }
-    lazy = {inner for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for inner in ast.walk(node)}
-    every, loaded = set[str](), set[str]()
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.ImportFrom) or node in typing or not node.level:
+def find_imports(node: ast.AST, lazy: bool = False) -> Iterator[tuple[ast.ImportFrom, bool]]:
+    """Imports from the package itself, and whether they wait for a call; what only types need does not count."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ImportFrom) and child.level:
+            yield child, lazy
+        elif isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
             continue
-        home = name.split(".") if name else []
+        elif isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield from find_imports(child, lazy or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def imports(name: str, tree: ast.Module, known: set[str], packages: set[str]) -> tuple[set[str], set[str]]:
+    """Modules that a module imports at all, and those when it is loaded."""
+    every, loaded = set[str](), set[str]()
+    home = name.split(".") if name else []
+    for node, lazy in find_imports(tree):
         up = node.level - (name in packages)
         base = [*home[: len(home) - up], *(node.module.split(".") if node.module else [])]
         for alias in node.names:
             target = ".".join([*base, alias.name])
             target = target if target in known else ".".join(base)
             every.add(target)
-            if node not in lazy:
+            if not lazy:
                 loaded.add(target)
     return every - {name}, loaded - {name}
 
 
+@cache
 def graphs() -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    sources = names()
+    """{module: those it imports at all}, and the same of those when it is loaded."""
     packages = {".".join(path.parent.relative_to(PACKAGE).parts) for path in PACKAGE.rglob("__init__.py")}
-    found = {name: imports(name, source, set(sources), packages) for name, source in sources.items()}
+    found = {name: imports(name, tree, set(trees()), packages) for name, tree in trees().items()}
     return {name: every for name, (every, _) in found.items()}, {name: top for name, (_, top) in found.items()}
-
-
-EVERY, LOADED = graphs()
 
 
 def room(name: str) -> int:
@@ -77,7 +79,7 @@ def test_the_order_of_work_is_read_on_one_page() -> None:
 def test_a_room_imports_only_from_rooms_above_it() -> None:
     wrong = {
         (name, other)
-        for name, others in EVERY.items()
+        for name, others in graphs()[0].items()
         for other in others
         if name and other and room(other) > room(name)
     }
@@ -85,16 +87,18 @@ def test_a_room_imports_only_from_rooms_above_it() -> None:
 
 
 def test_nothing_imports_in_a_circle_even_when_imports_wait_until_they_are_needed() -> None:
-    done: set[str] = set()
-    while ready := {name for name, others in EVERY.items() if name not in done and others <= done}:
+    every, done = graphs()[0], set[str]()
+    while ready := {name for name, others in every.items() if name not in done and others <= done}:
         done |= ready
-    assert not set(EVERY) - done, sorted(set(EVERY) - done)
+    assert not set(every) - done, sorted(set(every) - done)
 
 
 def test_no_chain_of_imports_is_long() -> None:
+    loaded = graphs()[1]
+
     @cache
     def chain(name: str) -> tuple[str, ...]:
-        return (name, *max((chain(other) for other in LOADED[name]), key=len, default=()))
+        return (name, *max((chain(other) for other in loaded[name]), key=len, default=()))
 
-    longest = max((chain(name) for name in LOADED), key=len)
+    longest = max((chain(name) for name in loaded), key=len)
     assert len(longest) <= LONGEST_CHAIN, " -> ".join(longest)

@@ -73,17 +73,15 @@ def add_world(take: Take, options: FitOptions) -> Decision:
     return Decision(take=with_world(take)) if options.world else Decision()
 
 
-PREPARE = (scale_lengths, mask_unmeasured, repair_swaps, repair_latency, correct_known_field)
+LAST = (correct_known_field, check_belonging, add_world)
+PREPARE = (scale_lengths, mask_unmeasured, repair_swaps, repair_latency, *LAST)
 REPAIR = (register_worlds, leave_out_part_time, repair_slips, correct_field, look_for_bend)
 PLAN_OF: dict[Method, Plan] = {
-    "default": Plan((*PREPARE, check_belonging, add_world), ROBUST, REPAIR),
+    "default": Plan(PREPARE, ROBUST, REPAIR),
     "least-squares": Plan(
-        (scale_lengths, mask_unmeasured, correct_known_field, check_belonging, add_world),
-        PLAIN,
-        (register_worlds, correct_field),
-        connections=False,
+        (scale_lengths, mask_unmeasured, *LAST), PLAIN, (register_worlds, correct_field), connections=False
     ),
-    "drift": Plan((*PREPARE, check_belonging, add_world), DRIFT, REPAIR),
+    "drift": Plan(PREPARE, DRIFT, REPAIR),
 }
 
 

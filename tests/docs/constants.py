@@ -12,6 +12,7 @@ import io
 import re
 import tokenize
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from tests.docs.pages import DOCS
@@ -87,6 +88,7 @@ class Number:
     fixed_by: str
 
 
+@cache
 def find_numbers(path: Path) -> list[Number]:
     """The numeric constants of a module, in their order."""
     text = path.read_text(encoding="utf-8")
@@ -108,7 +110,9 @@ def find_numbers(path: Path) -> list[Number]:
         beside = " ".join(words)
         meaning, _ = _part(beside if len(beside) > LEAST_WORDS else " ".join([*reasons, *words]))
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        value = " ".join((ast.get_source_segment(text, node.value) or "").split())
+        part = lines[node.value.lineno - 1 : node.value.end_lineno]
+        part[-1] = part[-1][: node.value.end_col_offset]
+        value = " ".join(" ".join([part[0][node.value.col_offset :], *part[1:]]).split())
         found += [Number(name, value, meaning, fixed_by) for target in targets for name in _names(target)]
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib import import_module
 
 import pytest
@@ -10,29 +11,33 @@ import pytest
 from .constants import FIXED_BY, PAGE, ROOMS, SOURCE, Number, find_numbers, render
 from .pages import DOCS
 
-NUMBERS = {f"{room}.{path.stem}": find_numbers(path) for room in ROOMS for path in sorted((SOURCE / room).glob("*.py"))}
+
+@cache
+def numbers() -> dict[str, list[Number]]:
+    """{module: its numeric constants}"""
+    paths = [(room, path) for room in ROOMS for path in sorted((SOURCE / room).glob("*.py"))]
+    return {f"{room}.{path.stem}": find_numbers(path) for room, path in paths}
 
 
 def test_the_page_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == render(), "run `uv run python -m tests.docs.constants`"
 
 
-@pytest.mark.parametrize("module", [name for name, found in NUMBERS.items() if found])
-def test_every_number_says_what_it_is(module: str) -> None:
-    assert not [one.name for one in NUMBERS[module] if not one.meaning]
+def test_every_number_says_what_it_is() -> None:
+    assert not [(module, one.name) for module, found in numbers().items() for one in found if not one.meaning]
 
 
 def test_a_name_stands_for_one_number() -> None:
-    names = [one.name for found in NUMBERS.values() for one in found]
+    names = [one.name for found in numbers().values() for one in found]
     assert not {name for name in names if names.count(name) > 1}
 
 
 def test_what_fixed_a_number_exists() -> None:
     results = {path.stem for path in (DOCS.parent / "benchmarks").rglob("results/*.md")}
-    cited = [one.fixed_by for found in NUMBERS.values() for one in found if one.fixed_by]
+    cited = [one.fixed_by for found in numbers().values() for one in found if one.fixed_by]
     words = {word for text in (*cited, *FIXED_BY.values()) for word in re.split(r",\s*", text)}
     assert words <= results | {"recordings"}
-    assert set(FIXED_BY) <= set(NUMBERS)
+    assert set(FIXED_BY) <= set(numbers())
 
 
 def test_comments_above_beside_and_below_are_found(tmp_path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import condyle
 from tests.make import PROJECT
+from tests.make.size import SIZE
 
 from .pages import DOCS
 
@@ -49,6 +50,8 @@ def test_a_link_out_of_the_docs_leads_to_the_repository() -> None:
     )
 
 
+@pytest.mark.sized
+@pytest.mark.skipif(SIZE == "light", reason="seconds; .ci/run builds the site")
 def test_the_site_builds_strictly_and_has_every_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("mkdocs", reason="the group docs is not installed")
     monkeypatch.setenv("NO_MKDOCS_2_WARNING", "1")

@@ -9,6 +9,7 @@ from condyle.estimate.effects import _EffectProducts, _solve_open, _Sums, fit_ef
 from condyle.estimate.intervals import EFFECT_MIN_GAIN
 from condyle.maths.least_squares import OPEN_RATIO
 from condyle.simulate.device import colour_noise
+from tests.make.size import trials
 
 FIXED_POINT = 1e-3  # of the largest size
 ROUNDS = 3000
@@ -29,10 +30,11 @@ def sums_of(X, y, rows: int, groups, limit: float) -> _Sums:
     return _Sums((X.T @ X)[None], (X.T @ y)[None], np.array([y @ y]), np.array([rows]), groups, np.array([limit]))
 
 
+@pytest.mark.sized
 @pytest.mark.parametrize("limit", [np.inf, 1.0])
 def test_newton_ends_at_the_fixed_point(rng: np.random.Generator, limit: float) -> None:
     groups, sizes = np.repeat([0, 1, 2], 9), np.array([0.5, 0.0, 2.0])
-    for _ in range(5):
+    for _ in trials(1, 5):
         Q, X = rng.standard_normal((600, 6)), rng.standard_normal((600, 27))
         X[:, 9:18] += X[:, :9]
         y = Q @ rng.standard_normal(6) + X @ (sizes[groups] * rng.standard_normal(27)) + rng.standard_normal(600)

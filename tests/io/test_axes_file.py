@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import UsageError
-from condyle.io.axes_file import CSV_COLUMNS, parse_axes_formats, to_csv, to_facts, write_axes
+from condyle.io.axes_file import CSV_COLUMNS, to_csv, to_facts, write_axes
 from tests.make import machines
 
 
@@ -50,7 +49,3 @@ def test_names_cannot_break_the_lines_of_a_csv() -> None:
 def test_only_the_formats_that_are_asked_for_are_written(tmp_path: Path) -> None:
     chains = machines.fitted("planar").axes()
     assert [file.name for file in write_axes(tmp_path, "axes", chains, ("csv",), None)] == ["axes.csv"]
-    assert parse_axes_formats(" JSON,.csv,json") == ("json", "csv")
-    for words, said in (("xml", "no format 'xml' for axes; choose from json, csv"), (",", "no format is named")):
-        with pytest.raises(UsageError, match=said):
-            parse_axes_formats(words)

@@ -8,11 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from condyle.maths import rotation
 from condyle.model.motion import Motion
 from condyle.model.skeleton import Joint, Skeleton
 from condyle.model.take import Take
 from condyle.motion.play import play
 from condyle.simulate import SimulatedFigure, World, chain, human, simulate
+
+EXACT = 1e-12  # m, and entries of rotations
+NEARLY = 1e-9  # m: sums of several bones
 
 
 class Moving(NamedTuple):
@@ -117,3 +121,15 @@ def rooted(skeleton: Skeleton, root: str) -> Skeleton:
         )
         here = joint.parent
     return replace(skeleton, roots=(root,), joints=(*turned, *edges.values()))
+
+
+def is_proper(R: np.ndarray) -> bool:
+    """Whether all of R (..., 3, 3) are rotations."""
+    return bool(np.abs(rotation.defect(R)).max() < EXACT)
+
+
+def assert_same(a: Take, b: Take, within: float = NEARLY) -> None:
+    """Poses of the bodies of `a` are theirs in `b` too."""
+    b = b.select(a.names)
+    np.testing.assert_allclose(a.p_world_body, b.p_world_body, rtol=0, atol=within)
+    np.testing.assert_allclose(a.R_world_body, b.R_world_body, rtol=0, atol=within)

@@ -27,8 +27,12 @@ FEWER_CUTS = pick(20, 50, 5000)  # of each other file
 DAMAGED_FILES = pick(60, 2000, 20_000)  # of a format
 ADVERSE_RUNS = pick(40, 1600, 20_000)  # of spoilt takes; of damaged folders and options a quarter as many each
 GOLDEN_STEP = pick(6, 1, 1)  # takes from one that is compared with its golden to the next
-SAMPLED = ("benchmarks", "faults", "fuzz", "oracle", "prepare", "promises", "properties", "real")  # folders
-CASE_STEP = pick(4, 1, 1)  # cases from one that is run to the next, of a parametrised test in these folders
+SAMPLED = (  # folders, files and tests below tests/
+    *("benchmarks/", "faults/", "fuzz/", "oracle/", "prepare/", "promises/", "properties/", "real/"),
+    *("docs/test_pages.py::test_every_block", "estimate/test_machines.py", "live/test_clock.py"),
+    *("test_examples.py", "test_notebooks.py"),
+)
+CASE_STEP = pick(4, 1, 1)  # cases from one that is run to the next, of a parametrised test among these
 
 
 def cut_lengths(whole: Sequence[object], first: int = 0) -> list[int]:

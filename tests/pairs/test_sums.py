@@ -226,3 +226,16 @@ def test_sums_of_no_pairs_are_none(rng: np.random.Generator) -> None:
     seen = np.ones((5, 2), dtype=bool)
     none = sums.sum_row_pairs(rng.normal(size=(3, 5, 2, 4)), seen, np.empty((0, 2), np.int64))
     assert len(none.frames) == 0
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_sums_of_rows_are_the_same_block_by_block(
+    missing: float, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = rng.random((200, 4)) >= missing
+    pose, pairs = rng.normal(size=(3, 200, 4, 4)) * seen[..., None], np.array([[0, 1], [3, 1]])
+    whole = [sums.sum_rows(pose, seen), sums.sum_row_pairs(pose, seen, pairs)]
+    monkeypatch.setattr("condyle.maths.spool.BLOCK_BYTES", 7 * 4 * 96)  # 7 rows
+    for one, other in zip(whole, [sums.sum_rows(pose, seen), sums.sum_row_pairs(pose, seen, pairs)], strict=True):
+        for name, value in vars(one).items():
+            np.testing.assert_allclose(getattr(other, name), value, rtol=0, atol=200 * ROUNDING, err_msg=name)

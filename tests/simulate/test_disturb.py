@@ -5,25 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle.maths import rotation
 from condyle.simulate import Disturbances, SensorSlip, chain, human, linkage, simulate
-
-ROUNDING_M = 1e-12
-SHARE = 0.1  # relative tolerance of a sample's standard deviation
-INTERPOLATION_M = 1e-6
-INTERPOLATION_RAD = 1e-5
-NM = {"position_noise": 0.003, "orientation_noise": 0.01}
-
-
-def world(motion="exercise", figure=None, seconds=20, **what):
-    return simulate(figure or human(), motion, seconds=seconds, seed=5, disturbances=Disturbances(**what))
-
-
-def shift_in_body(w):
-    """Displacement (n, m, 3) [m] and rotation vector [rad] of the measured against the true sensor, in its frame."""
-    R = np.swapaxes(w.truth.R_world_body, -1, -2)
-    p = w.take.p_world_body - w.truth.p_world_body
-    return np.einsum("nmij,nmj->nmi", R, p), rotation.to_vector(R @ w.take.R_world_body)
+from tests.make.disturbed import NM, ROUNDING_M, SHARE, shift_in_body, world
 
 
 def test_without_disturbances_the_take_is_the_truth() -> None:

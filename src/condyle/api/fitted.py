@@ -309,10 +309,11 @@ class Fit:
         **options: Unpack[AxisKeywords],
     ) -> tuple[Path, ...]:
         """Files of the tables called `name`, by default in the folder of the fit; `options`: see `axes`."""
-        from ..io.axes_file import parse_axes_formats, write_axes
+        from ..io.axes_file import AXES_FORMATS, write_axes
+        from ..io.exports.registry import choose_formats
         from ..io.folder import check_name, stage_files
 
-        chosen, chains, name = parse_axes_formats(formats), self.axes(**options), check_name(name)
+        chosen, chains, name = choose_formats(formats, AXES_FORMATS, "axes"), self.axes(**options), check_name(name)
         with stage_files(self._folder(folder), self.skeleton.fit_id) as stage:
             files = write_axes(stage.path, name, chains, chosen, self.skeleton.fit_id)
         return tuple(stage.folder / file.name for file in files)

@@ -37,10 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from ..api import load
     from ..errors import UsageError
-    from ..io.axes_file import parse_axes_formats, to_facts
+    from ..io.axes_file import AXES_FORMATS, to_facts
+    from ..io.exports.registry import choose_formats
 
     if args.to is not None:
-        parse_axes_formats(args.to)  # before a folder whose reading may take seconds
+        choose_formats(args.to, AXES_FORMATS, "axes")  # before a folder whose reading may take seconds
     elif args.out is not None:
         raise UsageError("-o is for files; say which with --to json,csv", code="option-not-used")
     fit = load(args.skeleton)

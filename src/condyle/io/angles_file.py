@@ -11,13 +11,14 @@ from typing import Any, Literal
 import numpy as np
 
 from .._version import __version__
-from ..errors import CondyleError, UsageError
+from ..errors import CondyleError
 from ..findings import Finding, many
 from ..maths.arrays import Bools, Ints
 from ..maths.series import segment_slices
 from ..model.angles import CAVEAT, Angles
 from ..model.gait_events import GaitEvent
 from .exports.osim import to_sto
+from .exports.registry import choose_formats
 from .exports.scene import number_file
 
 AngleUnit = Literal["deg", "rad"]
@@ -27,11 +28,7 @@ ANGLE_DECIMALS = {"deg": 6, "rad": 8}  # behind the point of a table's numbers
 
 def parse_angle_formats(words: str) -> tuple[str, ...]:
     """The formats in a list such as "csv,mot"; raises with the choices."""
-    names = tuple(dict.fromkeys(word.strip().lower().removeprefix(".") for word in words.split(",") if word.strip()))
-    wrong = [name for name in names if name not in ANGLE_FORMATS]
-    if wrong or not names:
-        said = f"no format '{wrong[0]}' for angles" if wrong else "no format is named"
-        raise UsageError(f"{said}; choose from {', '.join(ANGLE_FORMATS)}", code="bad-option")
+    names = choose_formats(words, ANGLE_FORMATS, "angles")
     if "parquet" in names:
         _import_parquet()
     return names

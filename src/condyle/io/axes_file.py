@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
-from ..errors import UsageError
 from ..model.axes import AxisChain, AxisRow, Measured
 
 AXES_FORMATS = ("json", "csv")
@@ -29,16 +28,6 @@ CSV_COLUMNS = (
     *("mdh_alpha_deg", "mdh_a_mm", "mdh_d_mm", "mdh_theta0_deg", "dh_theta0_deg", "dh_d_mm", "dh_a_mm", "dh_alpha_deg"),
     *("screw_wx", "screw_wy", "screw_wz", "screw_vx_m", "screw_vy_m", "screw_vz_m"),
 )
-
-
-def parse_axes_formats(words: str) -> tuple[str, ...]:
-    """The formats in a list such as "csv,json"; raises with the choices."""
-    names = tuple(dict.fromkeys(word.strip().lower().removeprefix(".") for word in words.split(",") if word.strip()))
-    wrong = [name for name in names if name not in AXES_FORMATS]
-    if wrong or not names:
-        said = f"no format '{wrong[0]}' for axes" if wrong else "no format is named"
-        raise UsageError(f"{said}; choose from {', '.join(AXES_FORMATS)}", code="bad-option")
-    return names
 
 
 def to_facts(chains: Sequence[AxisChain], fit_id: str | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import CHI3_MEDIAN, median
-from ..maths.spool import over_frames
+from ..maths.spool import POSE_BYTES, blocks_of, empty, over_frames
 from ..model.values import dataclass
 from .fits import gap_columns
 
@@ -134,12 +134,16 @@ def sixth_differences(take: Take, starts: Ints) -> Floats:
     """(S, m, 2) [m^2, rad^2] squared lengths of the sixth difference of every body's place, and of the fifth difference
     of its step rotation (log R_k' R_k+1), in windows of seven frames; lengths do not depend on the axes of anything.
     """
-    with np.errstate(invalid="ignore"):
-        dp = sum(w * take.p_world_body[starts + k] for k, w in enumerate(_SIXTH))
-        frames = take.R_world_body[starts + np.arange(DIFFERENCE_ORDER + 1)[:, None]]
-        step = rotation.between(frames[:-1], frames[1:])
-        dr = np.diff(step, n=DIFFERENCE_ORDER - 1, axis=0)[0]
-    return np.stack([np.square(part).sum(axis=-1) for part in (np.asarray(dp), dr)], axis=-1)
+    square = empty((len(starts), take.bodies, 2))
+    for rows in blocks_of(len(starts), len(_SIXTH) * take.bodies * POSE_BYTES):
+        first = starts[rows]
+        with np.errstate(invalid="ignore"):
+            dp = sum(w * take.p_world_body[first + k] for k, w in enumerate(_SIXTH))
+            frames = take.R_world_body[first + np.arange(DIFFERENCE_ORDER + 1)[:, None]]
+            step = rotation.between(frames[:-1], frames[1:])
+            dr = np.diff(step, n=DIFFERENCE_ORDER - 1, axis=0)[0]
+        np.stack([np.square(part).sum(axis=-1) for part in (np.asarray(dp), dr)], axis=-1, out=square[rows])
+    return square
 
 
 def _spread(square: Floats) -> tuple[Floats, Floats]:

@@ -84,25 +84,30 @@ def sum_rows(pose: Floats, seen: Bools, gram: Floats | None = None) -> RowSums:
     _, n, m, _ = pose.shape
     whole = bool(seen.all())
     sums = PoseProducts.of(pose.reshape(3 * n, 4 * m), m, None if whole else seen, gram=gram).pairs()
-    R = pose[..., :3]
-    own = np.matmul(R.transpose(1, 2, 3, 0), R.transpose(1, 2, 0, 3))  # (N, m, 3, 3)
-    if whole:
-        child = np.broadcast_to(own.sum(axis=0)[:, None], (m, m, 3, 3))
-    else:
-        child = (seen.T.astype(np.float64) @ own.reshape(n, 9 * m)).reshape(m, m, 3, 3).swapaxes(0, 1)
+    child = np.zeros((m, m, 3, 3))
+    for rows in blocks_of(n, m * POSE_BYTES):
+        R = pose[:, rows, :, :3]
+        own = np.matmul(R.transpose(1, 2, 3, 0), R.transpose(1, 2, 0, 3))  # (N, m, 3, 3)
+        if whole:
+            child += own.sum(axis=0)[:, None]
+        else:
+            both = seen[rows].T.astype(np.float64) @ own.reshape(len(own), 9 * m)
+            child += both.reshape(m, m, 3, 3).swapaxes(0, 1)
     return RowSums(sums.frames, sums.M, sums.b_child, sums.b_parent, sums.dd, child, child.swapaxes(0, 1))
 
 
 def sum_row_pairs(pose: Floats, seen: Bools, pairs: Ints) -> RowSums:
     """The same of some pairs (P, 2) of bodies, side by side: of few, many times faster than those of all."""
     both = np.asarray(seen[:, pairs].all(axis=2))
-    mask = None if both.all() else np.tile(both.T, (1, 3))[..., None]
-    shape = len(pairs), 3 * len(seen), 4
-    sides = [pose[:, :, own].transpose(2, 0, 1, 3).reshape(shape) for own in pairs.T]
-    child, parent = sides if mask is None else (side * mask for side in sides)
-    own_child, own_parent, across = (
-        np.swapaxes(one, 1, 2) @ other for one, other in ((child, child), (parent, parent), (child, parent))
-    )
+    whole, products = bool(both.all()), np.zeros((3, len(pairs), 4, 4))
+    for rows in blocks_of(len(seen), 2 * len(pairs) * POSE_BYTES):
+        shape = len(pairs), 3 * (rows.stop - rows.start), 4
+        sides = [pose[:, rows, own].transpose(2, 0, 1, 3).reshape(shape) for own in pairs.T]
+        mask = None if whole else np.tile(both[rows].T, (1, 3))[..., None]
+        child, parent = sides if mask is None else (side * mask for side in sides)
+        for total, (one, other) in zip(products, ((child, child), (parent, parent), (child, parent)), strict=True):
+            total += np.swapaxes(one, 1, 2) @ other
+    own_child, own_parent, across = products
     dd = np.maximum(own_child[:, 3, 3] + own_parent[:, 3, 3] - 2 * across[:, 3, 3], 0.0)
     b_child, b_parent = across[:, :3, 3] - own_child[:, :3, 3], across[:, 3, :3] - own_parent[:, :3, 3]
     frames = both.sum(axis=0).astype(np.float64)

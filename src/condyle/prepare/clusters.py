@@ -158,7 +158,7 @@ def form_bodies(
         metres = length_of(made)[0] / world.factor
         told[k] += describe_marker_swaps(swaps, rows, _clock(made), fix_swaps)
         for body, part in zip(bodies, mine, strict=True):
-            told[k] += _misfits(body, part, metres, _clock(made))
+            told[k] += _describe_fit_errors(body, part, metres, _clock(made))
         facts = {f"cluster {body}": _fact(part, metres) for body, part in zip(bodies, mine, strict=True)}
         formed.append(replace(made, facts={**made.facts, **facts}, findings=(*made.findings, *told[k])))
     return formed
@@ -340,7 +340,7 @@ def _pose(cloud: Floats, shape: Shape, look: _Look, recording: Ints, time: Float
     """Poses; where the fit is gross, without the markers that spoil it, or none."""
     use = find_seen(cloud) & shape.placed
     R, p, error, limit = look
-    misfit = np.where(_find_misfits(error, limit, use, recording, time), error, 0.0)
+    misfit = np.where(_find_outliers(error, limit, use, recording, time), error, 0.0)
     rescued = np.zeros(len(cloud), dtype=bool)
     rows = np.flatnonzero(misfit)
     for _ in range(cloud.shape[1] - 3):
@@ -362,7 +362,7 @@ def _pose(cloud: Floats, shape: Shape, look: _Look, recording: Ints, time: Float
     return _PosedCluster(shape, R, p, np.where(np.isnan(p[:, 0]), np.nan, left), misfit, rescued)
 
 
-def _find_misfits(error: Floats, limit: float, use: Bools, recording: Ints, time: Floats) -> Bools:
+def _find_outliers(error: Floats, limit: float, use: Bools, recording: Ints, time: Floats) -> Bools:
     """(n,) the frames whose fit error is above the limit, but for skin: it moves away and back little by little, with
     the same markers seen (n, k), never far and not for long. A marker that stays away has come loose.
 
@@ -409,7 +409,8 @@ def _fact(part: _PosedCluster, metres: float) -> str:
     return f"{part.shape.placed.sum()} markers, fit {'below 0.001' if size < 0.001 else f'{size:.2g}'} mm rms"
 
 
-def _misfits(body: str, part: _PosedCluster, metres: float, time: Floats | None) -> list[Finding]:
+def _describe_fit_errors(body: str, part: _PosedCluster, metres: float, time: Floats | None) -> list[Finding]:
+    """Of a cluster whose markers do not move as one, or do not in some frames."""
     found = []
     if part.shape.noise > LOOSE_MIN_SHARE * part.shape.size:
         size = metres * part.shape.noise

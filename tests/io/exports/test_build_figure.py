@@ -14,30 +14,17 @@ from condyle.io.exports.figure import Figure, find_world_turn
 from condyle.maths import rotation
 from condyle.model.motion import Motion, forward
 from condyle.model.skeleton import Skeleton
-from condyle.model.take import Take
 from condyle.motion.play import play
 from condyle.prepare.read import read
 from condyle.simulate import human, prop, simulate, together
 from tests.make import moving
-
-EXACT = 1e-12  # m, and entries of rotations
-NEARLY = 1e-9  # m: sums of several bones
+from tests.make.moving import EXACT, NEARLY, assert_same, is_proper
 
 
 @pytest.fixture(scope="module")
 def person() -> Figure:
     one = moving.person()
     return build_figure(one.skeleton, one.motion)
-
-
-def _proper(R: np.ndarray) -> bool:
-    return bool(np.abs(rotation.defect(R)).max() < EXACT)
-
-
-def _same(a: Take, b: Take, within: float = NEARLY) -> None:
-    b = b.select(a.names)
-    np.testing.assert_allclose(a.p_world_body, b.p_world_body, rtol=0, atol=within)
-    np.testing.assert_allclose(a.R_world_body, b.R_world_body, rtol=0, atol=within)
 
 
 # what a figure is
@@ -79,7 +66,7 @@ def test_a_person_whose_root_is_elsewhere_is_hung_on_the_pelvis_and_moves_the_sa
         skeleton = moving.rooted(one.skeleton, root)
         figure = build_figure(skeleton, play(skeleton, one.take))
         assert figure.names == person.names
-        _same(figure.take(), person.take())
+        assert_same(figure.take(), person.take())
         np.testing.assert_allclose(figure.R_parent_bone_rest, person.R_parent_bone_rest, atol=NEARLY)
 
 
@@ -120,7 +107,7 @@ def test_how_the_sensors_are_mounted_changes_neither_bones_nor_rest_pose() -> No
     mounted = moving.moving(a)
     other = _remounted(moving.moving(b))
     one, two = (build_figure(each.skeleton, each.motion) for each in (mounted, other))
-    _same(one.take(), two.take())
+    assert_same(one.take(), two.take())
     np.testing.assert_allclose(one.R_parent_bone_rest, two.R_parent_bone_rest, atol=1e-6)
 
 
@@ -255,11 +242,11 @@ def test_several_people_and_loose_bodies_are_trees_of_one_figure() -> None:
     figure = build_figure(one.skeleton, one.motion)
     assert len(figure.free) == 3
     assert {"hips", "p2_hips", "p2_thigh_l", "prop"} <= set(figure.names)
-    _same(figure.take(sensors=True), forward(one.skeleton, one.motion))
+    assert_same(figure.take(sensors=True), forward(one.skeleton, one.motion))
     trees = figure.trees()
     assert [len(tree.names) for tree in trees] == [15, 15, 1]
     for tree in trees:
-        _same(tree.take(), figure.take().select(tree.names))
+        assert_same(tree.take(), figure.take().select(tree.names))
         assert tree.parent[0] == -1
     assert trees[0].trees() == (trees[0],)
 
@@ -277,7 +264,7 @@ def test_one_loose_body_is_a_figure() -> None:
     figure = build_figure(one.skeleton, one.motion)
     assert figure.kind == ("free",)
     assert np.linalg.norm(figure.tip[0]) > 0.01
-    _same(figure.take(sensors=True), one.take)
+    assert_same(figure.take(sensors=True), one.take)
 
 
 def test_no_body_and_no_frame_are_figures_too() -> None:
@@ -289,7 +276,7 @@ def test_no_body_and_no_frame_are_figures_too() -> None:
     figure = build_figure(one.skeleton, one.motion.at(slice(0, 0)))
     assert figure.frames == 0
     assert np.isnan(figure.rate)
-    assert _proper(figure.R_parent_bone_rest)
+    assert is_proper(figure.R_parent_bone_rest)
     assert figure.fill_gaps().resample().frames == 0
 
 

@@ -10,13 +10,10 @@ from condyle.io.exports.build_figure import build_figure
 from condyle.io.exports.figure import Figure, find_axis, find_world_turn, legalise
 from condyle.maths import rotation
 from condyle.model.motion import forward, on_axes
-from condyle.model.take import Take
 from condyle.motion.play import play
 from condyle.simulate import human, prop, simulate, together
 from tests.make import machines, moving
-
-EXACT = 1e-12  # m, and entries of rotations
-NEARLY = 1e-9  # m: sums of several bones
+from tests.make.moving import EXACT, NEARLY, assert_same, is_proper
 
 
 @pytest.fixture(scope="module")
@@ -25,22 +22,12 @@ def person() -> Figure:
     return build_figure(one.skeleton, one.motion)
 
 
-def _proper(R: np.ndarray) -> bool:
-    return bool(np.abs(rotation.defect(R)).max() < EXACT)
-
-
-def _same(a: Take, b: Take, within: float = NEARLY) -> None:
-    b = b.select(a.names)
-    np.testing.assert_allclose(a.p_world_body, b.p_world_body, rtol=0, atol=within)
-    np.testing.assert_allclose(a.R_world_body, b.R_world_body, rtol=0, atol=within)
-
-
 # what a figure is
 
 
 def test_the_sensors_on_the_bones_are_where_the_motion_has_them() -> None:
     for one in (moving.person(), moving.links()):
-        _same(build_figure(one.skeleton, one.motion).take(sensors=True), forward(one.skeleton, one.motion), EXACT)
+        assert_same(build_figure(one.skeleton, one.motion).take(sensors=True), forward(one.skeleton, one.motion), EXACT)
 
 
 def test_a_bone_begins_at_its_joint_and_its_y_points_to_the_next_one(person: Figure) -> None:
@@ -53,10 +40,10 @@ def test_a_bone_begins_at_its_joint_and_its_y_points_to_the_next_one(person: Fig
 
 
 def test_bones_are_rotations_in_motion_and_at_rest(person: Figure) -> None:
-    assert _proper(person.R_parent_bone)
-    assert _proper(person.R_parent_bone_rest)
-    assert _proper(person.R_body_bone)
-    assert _proper(person.rest[0])
+    assert is_proper(person.R_parent_bone)
+    assert is_proper(person.R_parent_bone_rest)
+    assert is_proper(person.R_body_bone)
+    assert is_proper(person.rest[0])
 
 
 def test_arrays_are_frozen_and_shapes_checked(person: Figure) -> None:

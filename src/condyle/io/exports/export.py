@@ -13,7 +13,7 @@ from ...findings import Finding
 from ...model.progress import begin_step
 from ..folder import check_name, stage_files
 from .inertia import MASS_FORMATS, check_body_mass
-from .registry import FORMATS
+from .registry import FORMATS, split_formats
 from .rigs import RIGS
 from .scene import FigureFormat, Scene, Written
 
@@ -31,19 +31,15 @@ def find_format(name: str) -> FigureFormat:
 
 def parse_formats(words: str) -> tuple[FigureFormat, ...]:
     """The formats in a list such as "bvh,glb", or those of the word "all"; raises with the choices."""
-    names = list(FORMATS) if asks_for_all(words) else _split_words(words)
+    names = list(FORMATS) if asks_for_all(words) else split_formats(words)
     if not names:
         raise UsageError(f"no export format is named; choose from {', '.join(FORMATS)}", code="bad-option")
-    return tuple(find_format(name) for name in dict.fromkeys(names))
+    return tuple(find_format(name) for name in names)
 
 
 def asks_for_all(words: str) -> bool:
     """Whether a list such as "bvh,glb" has the word "all" in it."""
-    return ALL in _split_words(words)
-
-
-def _split_words(words: str) -> list[str]:
-    return [word.strip().lower().removeprefix(".") for word in words.split(",") if word.strip()]
+    return ALL in split_formats(words)
 
 
 def write_figure(
