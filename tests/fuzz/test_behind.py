@@ -46,6 +46,8 @@ FOUND = [
     ("verbs", "tests", (248,)),
     ("folders", "tests", (63,)),
     ("profiles", "mended", (2491,)),
+    ("verbs", "summer", (186,)),
+    ("logs", "try", (16, 17, 59, 72, 159, 163, 630)),
 ]
 REFUSED: dict[str, tuple[str, ...]] = {  # what is no fit at all, and by which code
     "few_frames": ("few-frames",),

@@ -12,6 +12,7 @@ from ...errors import CondyleError
 from ...findings import Finding, many
 from ...maths.arrays import Floats, Ints
 from ...maths.spool import BLOCK_BYTES, GrowingRows, empty, largest_in_memory, seal, spool_bytes
+from ...model.clock import LATEST
 from ...model.recording import width_of
 from ...model.values import dataclass
 from ..log_records import (
@@ -94,7 +95,7 @@ class _Stretch:
 class LogContents:
     """What the records of a log hold: tables by the number of their layout, and the stretches of every source.
 
-    astray  frames whose layout is not there, or has another width
+    astray  frames whose layout is not there, or has another width, or that never arrived
     lost    frames that could not be written while the log was recorded
     marks   that an operator set; frames before one that begins anew are not kept, but counted as `before`
     """
@@ -144,7 +145,11 @@ class LogContents:
     def add_frame(self, payload: memoryview) -> None:
         number = int.from_bytes(payload[:4], "little")
         table = self.tables.get(number)
-        if table is None or len(payload) != FRAME_RECORD_HEAD.size + 8 * table.layout.width:
+        if (
+            table is None
+            or len(payload) != FRAME_RECORD_HEAD.size + 8 * table.layout.width
+            or not abs(FRAME_RECORD_HEAD.unpack_from(payload)[3]) < LATEST
+        ):
             self.astray += 1
             return
         row = self.stretches[table.layout.source]
