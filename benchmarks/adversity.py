@@ -33,8 +33,9 @@ HOW = (
     "as in poses, meets that stage without the checks before it, and goes through the rest. logs: logs of live "
     "sessions damaged byte by byte, or record by record with right checksums, fitted, looked at, replayed into another "
     "log and solved as a session that goes on; ledgers of studies whose lines say something else. A failure is any "
-    f"exception but CondyleError, any warning, nan in a text, more than {SLOW_S:g} s of CPU time for one run, or more than {MEMORY // 2**20} MB beyond an idle "
-    "process. Seconds are CPU time, those of a run without the start of its process. A seed is a word and a number: "
+    f"exception but CondyleError, any warning, nan in a text, more than {SLOW_S:g} s of CPU time for one run, or more "
+    f"than {MEMORY // 2**20} MB beyond an idle process. Seconds are CPU time, those of a run without "
+    "the start of its process. A seed is a word and a number: "
     "`python -m tests.fuzz.behind CLASS WORD NUMBER` does that run again."
 )
 
