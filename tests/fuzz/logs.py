@@ -84,8 +84,8 @@ def damage_records(records: Records, rng: Rng) -> Records:
         if not records:
             break
         kinds = sorted({kind for kind, _ in records})
-        of_kind = [k for k, (kind, _) in enumerate(records) if kind == kinds[int(rng.integers(len(kinds)))]]
-        at = int(rng.choice(of_kind))
+        hit = kinds[int(rng.integers(len(kinds)))]
+        at = int(rng.choice([k for k, (kind, _) in enumerate(records) if kind == hit]))
         kind, payload = records[at]
         how = int(rng.integers(10))
         if how == 0:

@@ -47,7 +47,8 @@ FOUND = [
     ("folders", "tests", (63,)),
     ("profiles", "mended", (2491,)),
     ("verbs", "summer", (186,)),
-    ("logs", "try", (16, 17, 59, 72, 159, 163, 630)),
+    ("logs", "try", (32, 33, 137, 210, 224)),
+    ("stages", "summer", (2799,)),
 ]
 REFUSED: dict[str, tuple[str, ...]] = {  # what is no fit at all, and by which code
     "few_frames": ("few-frames",),
