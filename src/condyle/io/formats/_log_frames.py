@@ -128,9 +128,11 @@ class LogContents:
             self.marks.append(mark)
 
     def assemble(self) -> list[SourceFrames]:
-        """The frames of every source that sent any."""
+        """The frames of every source that sent any; raises where none did."""
         for stretch in (one for row in self.stretches.values() for one in row):
             stretch.table.settle()  # also of a table whose number another layout took
+        if not any(self.stretches.values()):
+            raise CondyleError("a session log without a single frame", code="no-data")
         return [_assemble(row) for row in self.stretches.values() if row]
 
     def add_layout(self, payload: memoryview) -> None:
@@ -171,8 +173,6 @@ def read_frames(path: Path) -> tuple[list[SourceFrames], list[Mark], list[Findin
     for record in walk_records(log, damage):
         contents.add(record)
     sources = contents.assemble()
-    if not sources:
-        raise CondyleError("a session log without a single frame", code="no-data")
     return sources, contents.marks, _describe(contents, damage, sum(len(source.device) for source in sources))
 
 
