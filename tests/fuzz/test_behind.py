@@ -49,6 +49,7 @@ FOUND = [
     ("verbs", "summer", (186,)),
     ("logs", "try", (32, 33, 137, 210, 224)),
     ("logs", "october", (4166,)),
+    ("logs", "december", (872,)),
     ("stages", "summer", (2799,)),
 ]
 REFUSED: dict[str, tuple[str, ...]] = {  # what is no fit at all, and by which code
