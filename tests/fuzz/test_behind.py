@@ -47,6 +47,7 @@ FOUND = [
     ("folders", "tests", (63,)),
     ("profiles", "mended", (2491,)),
     ("verbs", "summer", (186,)),
+    ("poses", "october", (4488,)),
     ("logs", "try", (32, 33, 137, 210, 224)),
     ("logs", "october", (4166,)),
     ("logs", "december", (872,)),
