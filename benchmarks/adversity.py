@@ -1,4 +1,4 @@
-"""What lies behind the readers, by the thousand: spoilt takes, damaged folders and files of options.
+"""What lies behind the readers, by the thousand: spoilt takes and stages, damaged folders, files of options and logs.
 
 `python -m benchmarks.adversity --runs 20000`; `--only poses` for one class. What is done, the limits and what counts as
 a failure are those of tests/fuzz/behind.py; runs that failed are kept in tests/fuzz/test_behind.py.
@@ -29,9 +29,13 @@ HOW = (
     "file of options, edges, bodies, columns or a scale. profiles: a damaged profile compared, written, fitted and "
     "solved with. studies: a study that goes on with a damaged list or ledger. verbs: solve, angles, axes, export, "
     "retarget, profile, compare, info, doctor and others with a damaged folder, a damaged file beside it or a spoilt "
-    "later recording. A failure is any exception but CondyleError, any warning, nan "
-    f"in a text, more than {SLOW_S:g} s of CPU time for one run, or more than {MEMORY // 2**20} MB beyond an idle "
-    "process. Seconds are CPU time, those of a run without the start of its process. A seed is a word and a number: "
+    "later recording. stages: any stage of any plan, one by one: a sound take goes through those before it, is spoilt "
+    "as in poses, meets that stage without the checks before it, and goes through the rest. logs: logs of live "
+    "sessions damaged byte by byte, or record by record with right checksums, fitted, looked at, replayed into another "
+    "log and solved as a session that goes on; ledgers of studies whose lines say something else. A failure is any "
+    f"exception but CondyleError, any warning, nan in a text, more than {SLOW_S:g} s of CPU time for one run, or more "
+    f"than {MEMORY // 2**20} MB beyond an idle process. Seconds are CPU time, those of a run without "
+    "the start of its process. A seed is a word and a number: "
     "`python -m tests.fuzz.behind CLASS WORD NUMBER` does that run again."
 )
 

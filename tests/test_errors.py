@@ -3,12 +3,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from condyle.errors import (
     SENTENCE_MOST_LETTERS,
     CondyleError,
     UsageError,
+    check_flag,
     check_number,
     check_path,
     check_paths,
@@ -75,3 +77,7 @@ def test_what_is_no_path_and_no_number_is_refused_by_what_it_should_be() -> None
     for value in (None, "5", True):
         with pytest.raises(UsageError, match="a factor is a number, not"):
             check_number(value, "a factor")
+    assert [check_flag(value, "world") for value in (True, 0, np.True_, np.array(False))] == [True, False, True, False]
+    for value in (None, "no", 2, 1.0, np.array([True]), np.int64(1)):
+        with pytest.raises(UsageError, match="world is True or False, not"):
+            check_flag(value, "world")

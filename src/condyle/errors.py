@@ -108,6 +108,14 @@ def check_number(value: Any, what: str) -> float:
     return float(value)
 
 
+def check_flag(value: Any, what: str) -> bool:
+    """Whether it is so; raises where it is neither True nor False, of Python or numpy, nor 1 or 0."""
+    of_numpy = str(getattr(value, "dtype", "")) == "bool" and value.shape == ()
+    if not of_numpy and (not isinstance(value, int) or value not in (0, 1)):
+        raise UsageError(f"{what} is True or False, not {value!r}", code="bad-call")
+    return bool(value)
+
+
 def check_several(value: Any, what: str) -> tuple[Any, ...]:
     """What is listed, a text alone as one; raises where it is no list."""
     if isinstance(value, bytes) or not isinstance(value, Iterable):

@@ -46,6 +46,12 @@ FOUND = [
     ("verbs", "tests", (248,)),
     ("folders", "tests", (63,)),
     ("profiles", "mended", (2491,)),
+    ("verbs", "summer", (186,)),
+    ("poses", "october", (4488,)),
+    ("logs", "try", (32, 33, 137, 210, 224)),
+    ("logs", "october", (4166,)),
+    ("logs", "december", (872,)),
+    ("stages", "summer", (2799,)),
 ]
 REFUSED: dict[str, tuple[str, ...]] = {  # what is no fit at all, and by which code
     "few_frames": ("few-frames",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
 import zipfile
 from dataclasses import replace
@@ -218,17 +219,41 @@ def test_the_take_is_that_of_the_file(noisy: Path) -> None:
         assert np.array_equal(held.weight, archive["weight"])
 
 
-def test_where_a_mapped_file_cannot_be_replaced_a_copy_is_mapped(
+def test_a_file_that_is_cut_after_it_was_opened_is_told_by_whatever_reads_it(noisy: Path, tmp_path: Path) -> None:
+    motion = open_motion(rewritten(noisy, tmp_path / "cut"))
+    os.truncate(tmp_path / "cut" / "motion.npz", 4096)
+    reads = (
+        lambda: motion.rows(np.array([0, 5])),
+        motion.take,
+        motion.motion,
+        lambda: motion.gap,
+        lambda: motion.weight,
+    )
+    for read in reads:
+        with pytest.raises(CondyleError, match=r"motion\.npz was cut while it was read; write it anew"):
+            read()
+
+
+def test_rows_are_those_of_the_array_in_whatever_order_it_is_stored(noisy: Path, tmp_path: Path) -> None:
+    with np.load(noisy / "motion.npz") as archive:
+        turned = {"p_world_body": np.asfortranarray(archive["p_world_body"])}
+        p = archive["p_world_body"]
+    for folder in (noisy, rewritten(noisy, tmp_path / "turned", **turned)):
+        stored = open_motion(folder).arrays["p_world_body"]
+        for rows in (slice(None), slice(3, 9), slice(5, 5), slice(0, 40, 7), np.array([4, 5, 6, 2, 9, 9])):
+            np.testing.assert_array_equal(stored[rows], p[rows])
+
+
+def test_where_an_open_file_cannot_be_replaced_a_copy_is_read(
     noisy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = rewritten(noisy, tmp_path / "copy")
-    mapped = open_motion(folder).rows(slice(None))
-    monkeypatch.setattr(motion_file, "_REPLACED_WHILE_MAPPED", False)
+    whole = open_motion(folder).rows(slice(None))
+    monkeypatch.setattr(motion_file, "_REPLACED_WHILE_OPEN", False)
     copied = open_motion(folder)
     (folder / "motion.npz").write_bytes(b"cut")
-    copied.check_whole()
     for name in ("R", "p", "R_played", "p_played", "gap", "weight"):
-        np.testing.assert_array_equal(getattr(copied.rows(slice(None)), name), getattr(mapped, name))
+        np.testing.assert_array_equal(getattr(copied.rows(slice(None)), name), getattr(whole, name))
 
 
 def test_another_id_is_told_with_both(noisy: Path) -> None:

@@ -168,3 +168,10 @@ def test_a_grid_that_would_not_fit_into_memory_is_refused() -> None:
     assert error.value.code == "file-too-large"
     with pytest.raises(UsageError):
         resample_streams([stream("a", time)], rate=0.0)
+
+
+def test_stamps_nearer_than_any_clock_counts_are_one() -> None:
+    tiny = np.array([0.0, 5e-324, 0.01, 0.02, 0.03])
+    time, position, _, _ = resample_streams([stream("a", tiny), stream("b", np.arange(0.005, 0.03, 0.01))])
+    assert np.isfinite(position[:, 0]).any()
+    assert (np.diff(time) > 1e-3).all()

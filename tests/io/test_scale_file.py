@@ -107,8 +107,12 @@ def test_a_file_that_is_missing_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("factor", [0.0, -1.0, float("nan"), float("inf"), True])
 def test_factors_that_are_none_are_refused(factor: float) -> None:
-    with pytest.raises(UsageError, match="not a positive number"):
+    with pytest.raises(UsageError, match=r"the scale .*not (a positive number|True)"):
         condyle.fit(simulate(linkage(), seconds=5).take, scale=factor)
+
+
+def test_a_factor_of_numpy_is_a_factor() -> None:
+    assert factor_of(np.float32(1.5)) == 1.5  # type: ignore[arg-type]
 
 
 def test_everything_with_a_length_is_scaled_and_nothing_else() -> None:

@@ -67,3 +67,11 @@ def test_too_little_is_said_and_nothing_breaks() -> None:
     found = session.solve()
     assert found.skeleton is None
     assert "0.2 s so far" in found.problem
+
+
+def test_frames_of_which_none_can_be_understood_are_said_and_nothing_breaks() -> None:
+    session = Session()
+    told, *frames = records(packets(layout("a", "b"), 20))
+    for record in (told, *(one._replace(payload=one.payload[:-8]) for one in frames)):
+        session.add(record)
+    assert session.solve().problem == "a session log without a single frame"

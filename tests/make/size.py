@@ -25,7 +25,7 @@ CUT_STEP = pick(7, 2, 1)  # bytes from one cut of a file to the next
 MOST_CUTS = pick(300, 2000, 100_000)  # of the smallest file of a format, where all formats are cut
 FEWER_CUTS = pick(20, 50, 5000)  # of each other file
 DAMAGED_FILES = pick(60, 2000, 20_000)  # of a format
-ADVERSE_RUNS = pick(40, 1600, 20_000)  # of spoilt takes; of damaged folders and options a quarter as many each
+ADVERSE_RUNS = pick(40, 1200, 20_000)  # of spoilt takes; of every other class a quarter as many
 GOLDEN_STEP = pick(6, 1, 1)  # takes from one that is compared with its golden to the next
 SAMPLED = (  # folders, files and tests below tests/
     *("benchmarks/", "faults/", "fuzz/", "oracle/", "prepare/", "promises/", "properties/", "real/"),

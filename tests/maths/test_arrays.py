@@ -61,9 +61,14 @@ def test_another_shape_is_refused_with_the_name_and_both_shapes(shape: tuple[int
         freeze_array(np.zeros(3), shape, "speed")
 
 
-def test_text_is_refused_as_no_array_of_numbers() -> None:
-    with pytest.raises(CondyleError, match="speed is not an array of numbers"):
-        freeze_array(["a"], (1,), "speed")
+@pytest.mark.parametrize("wrong", [["a"], [1j], np.array([1j]), np.zeros(1, "M8[s]"), np.zeros(1, "V8"), [object()]])
+def test_what_is_no_number_is_refused_by_name(wrong: object) -> None:
+    with pytest.raises(CondyleError, match="speed is not an array of numbers: "):
+        freeze_array(wrong, (1,), "speed")  # type: ignore[arg-type]
+
+
+def test_numbers_beyond_doubles_are_infinite_without_a_warning() -> None:
+    assert freeze_array(np.array([np.finfo(np.longdouble).max]), (1,), "speed").tolist() == [np.inf]
 
 
 @dataclass(frozen=True, eq=False)

@@ -52,3 +52,8 @@ def test_a_bent_drift_is_followed_in_blocks_and_a_straight_one_exactly(rng: np.r
     assert np.abs(lower_line(x, bent + delay, np.inf) - bent).max() > 0.02
     assert np.abs(lower_line(x[:1000], 7 + 1e-4 * x[:1000], 300.0) - 7 - 1e-4 * x[:1000]).max() < 1e-12
     assert lower_line(np.empty(0), np.empty(0), 1.0).shape == (0,)
+
+
+def test_there_are_no_more_blocks_than_points_however_far_they_are_apart() -> None:
+    x = np.array([0.0, 1.0, 2.0, 1e29])
+    np.testing.assert_allclose(lower_line(x, np.ones(4), 1.0), 1.0)

@@ -36,7 +36,7 @@ def test_what_is_no_choice_is_refused_with_the_choices(wrong: dict[str, Any], to
     [(False, False), (True, True), (Rod(("a", "b"), 0.5), "rod"), (FieldModel.none(), "given")],
 )
 def test_plain_values_are_those_of_json(field: bool | Rod | FieldModel, word: bool | str) -> None:
-    plain = FitOptions(tree=(("a", "b"),), fix=("swaps",), field=field).to_plain()
+    plain = FitOptions(tree=(("a", "b"),), fix=("swaps",), field=field, world=np.True_).to_plain()  # type: ignore[arg-type]
     assert plain["field"] == word
     assert json.loads(json.dumps(plain)) == plain
     assert list(plain) == [name for name in FitOptions.__dataclass_fields__ if name != "kinds"]

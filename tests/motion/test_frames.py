@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -78,6 +80,15 @@ def test_a_neutral_pose_sets_up_feet_hands_and_head_and_leaves_the_legs() -> Non
     off = departures(standing, build_frames(standing, neutral, UP, {}), still)
     for segment in ("pelvis", "foot_l", "foot_r", "hand_l", "head"):
         assert np.abs(off[segment]).max() < LEGS_DEG, segment
+
+
+def test_a_neutral_pose_in_which_a_trunk_is_not_seen_says_nothing_of_it() -> None:
+    skeleton, take = walkers.fitted(1).skeleton, walkers.walker(1).take
+    p = take.p_world_body.copy()
+    p[:10, take.index("pelvis")] = np.nan
+    body = body_of(skeleton, replace(take, p_world_body=p))
+    frames = build_frames(body, Neutral(np.arange(10), ""), UP, {})
+    assert "mean up of the take" in frames[body.root].made
 
 
 def test_errors_of_frames_cover_what_they_are(walking: Body) -> None:

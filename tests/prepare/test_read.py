@@ -15,8 +15,8 @@ from condyle.errors import CondyleError, UsageError
 from condyle.io.exports import write_take
 from condyle.io.formats import ReadOptions
 from condyle.maths import rotation
-from condyle.model.recording import Bodies, Recording
-from condyle.prepare.read import _is_in_doubt, load, read, read_turns
+from condyle.model.recording import Bodies, Markers, Recording
+from condyle.prepare.read import _is_in_doubt, hide_far_markers, load, read, read_turns
 from condyle.simulate import Disturbances, linkage, simulate
 from tests.make.spoilt import FAULTS, make_recording
 
@@ -187,3 +187,13 @@ def test_the_motion_is_asked_for_the_convention_of_up_to_64_bodies_of_a_device()
         assert _is_in_doubt([Recording("a", bodies=poses)], ReadOptions()) == asked
         assert not _is_in_doubt([Recording("a", bodies=poses, solved_by="another program")], ReadOptions())
         assert _is_in_doubt([Recording("a", bodies=poses)], ReadOptions(doctor=True))
+
+
+def test_a_marker_at_a_place_that_is_none_is_not_seen() -> None:
+    p = np.zeros((4, 2, 3))
+    p[1, 0, 2], p[2, 1] = -1e300, np.nan
+    far = hide_far_markers(Recording(markers=Markers(("a", "b"), p), rate=100.0))
+    assert far.markers is not None
+    assert np.isnan(far.markers.position[1, 0]).all()
+    assert np.isnan(far.markers.position).sum() == 6
+    assert hide_far_markers(far) is far

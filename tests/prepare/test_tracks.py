@@ -128,3 +128,12 @@ def test_tracks_change_places_by_more_than_a_few_usual_steps_and_go_on_where_the
         (0.2, 0.15, False),  # elsewhere
     ]:
         assert crossings(zigzag(distance, off)) == ({(0, 1): [30]} if seen else {}), (distance, off)
+
+
+def test_a_step_of_time_that_no_clock_counts_gives_no_direction() -> None:
+    take = take_of().slice(0, 20)
+    time = take.time - take.time[10]
+    time[9] = -5e-324
+    spoilt = replace(take, time=time)
+    step = _Before(spoilt).step(0.3, np.array([11]), np.array([0]), np.array([0]))
+    assert np.isfinite(step).all()

@@ -163,6 +163,8 @@ REFUSED: dict[str, Callable[[], object]] = {
     "B65": solve_twins,
     "B68": cut_text,
     "B71": lambda: condyle.read(None),  # type: ignore[arg-type]
+    "B74": lambda: condyle.fit(np.zeros((3, 2, 4, 4), complex)),
+    "B75": lambda: condyle.fit(take(1.0), world="no"),  # type: ignore[arg-type]
     "B45": lambda: run(select([0, 0, 1]), FitOptions(), plan=PLAN_OF["default"]),
     "B48": read_bent_axis,
     "B58": lambda: check_name("CON"),
@@ -229,6 +231,7 @@ def test_every_row_of_the_page_has_words_that_are_tried() -> None:
         "B63": ("fuzz/test_failing.py", "No space left on device"),
         "B64": ("fuzz/test_failing.py", "condyle: error: not enough memory for this recording"),
         "B72": ("test_main.py", "128 + getattr(signal, name)"),
+        "B73": ("io/formats/test_session_log.py", "1 frame of lsl:room without a time: left out"),
     }
     for number, (file, words) in elsewhere.items():
         assert words in (PROJECT / "tests" / file).read_text(encoding="utf-8")

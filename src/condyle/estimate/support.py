@@ -163,7 +163,7 @@ def _most_support(bodies: int, structure: Structure, plain: Bools) -> tuple[Floa
     left = measure_unexplained_share(structure.sums, fits, edges)
     doubted = (left > UNEXPLAINED_MAX_SHARE) & (left >= median(left))  # where skin moves, all joints leave much
     apart = structure.motion.size[edges]
-    longer = np.clip(apart / max(float(quantile(apart, NEIGHBOUR_QUANTILE)), 1e-300), 1.0, MOST_TIMES_LONGER)
+    longer = np.clip(apart / max(float(quantile(apart, NEIGHBOUR_QUANTILE)), 1e-100), 1.0, MOST_TIMES_LONGER)
     longer_share = np.where(longer > 1, left * longer**LENGTH_POWER, 0.0)
     noise = structure.noise.of_rows(structure.rows.every)
     doubted |= (longer_share > UNEXPLAINED_MAX_SHARE) & above_noise(fits, edges, noise)

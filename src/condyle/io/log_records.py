@@ -15,6 +15,7 @@ from zlib import crc32
 
 from ..errors import CondyleError
 from ..findings import CODES, Finding
+from ..model.clock import LATEST
 from ..model.recording import Convention, width_of
 from ..model.take import OwnSkeleton
 from ..model.values import dataclass
@@ -87,6 +88,8 @@ def decode_mark(payload: bytes | memoryview) -> Mark | None:
     if len(payload) < MARK_HEAD.size:
         return None
     arrival, anew = MARK_HEAD.unpack_from(payload)
+    if not abs(arrival) < LATEST:
+        return None
     return Mark(arrival, anew, bytes(payload[MARK_HEAD.size :]).decode(errors="replace"))
 
 

@@ -1,19 +1,20 @@
 """motion.npz of a fit: the one way into it, and out of it.
 
-Export, report, view and retarget all read it here. The file is mapped, so that a long take is never in memory as a
-whole; sizes, types and checksums are looked at before the first number is. Nothing in it is ever unpickled.
+Export, report, view and retarget all read it here. Parts are read when they are asked for, so that a long take is
+never in memory as a whole; sizes, types and checksums are looked at before the first number is. Nothing is ever
+unpickled, nor mapped: where somebody cuts a mapped file, that ends the process.
 """
 
 from __future__ import annotations
 
 import math
-import mmap
 import os
 import struct
 import sys
 import warnings
 import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -40,7 +41,85 @@ _DAMAGE = (zipfile.BadZipFile, struct.error, EOFError, ValueError, NotImplemente
 AROUND_S = 1.0  # before and after a loop holds in which its gap is told as well: how it came and went
 _ROTATION_MAX_OFF = 0.01  # of the sum of squares and of the determinant of a rotation matrix, rounded to float16 or so
 _SUMMED_AT_ONCE = 2**20  # bytes
-_REPLACED_WHILE_MAPPED = os.name == "posix"  # Windows refuses to replace a file that is mapped, by whomever
+_REPLACED_WHILE_OPEN = os.name == "posix"  # Windows refuses to replace a file that is open, by whomever
+
+
+class OpenFile:
+    """Bytes of a file by their place, which several threads may read; closed when nobody has it any more."""
+
+    def __init__(self, file: Path) -> None:
+        with file.open("rb") as stream:
+            if _REPLACED_WHILE_OPEN:
+                self._handle, self._copy = os.dup(stream.fileno()), None
+            else:
+                self._handle, self._copy = -1, spool_bytes(iter(lambda: stream.read(_SUMMED_AT_ONCE), b""))
+
+    def read(self, start: int, size: int) -> bytes:
+        """Raises where the file was cut since it was opened."""
+        data = os.pread(self._handle, size, start) if self._copy is None else self._copy[start : start + size]
+        while data and len(data) < size and self._copy is None:  # at most 2 GB come at once
+            more = os.pread(self._handle, size - len(data), start + len(data))
+            if not more:
+                break
+            data += more
+        if len(data) < size:
+            raise CondyleError(f"motion.npz was cut while it was read; {_AGAIN}", code="damaged-file")
+        return data
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", -1) >= 0:
+            os.close(self._handle)
+
+
+@dataclass(frozen=True, eq=False)
+class StoredArray:
+    """An array that stays in its file, of which rows are read when they are asked for."""
+
+    file: OpenFile
+    start: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    fortran: bool = False
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def whole(self) -> NDArray[Any]:
+        data = self.file.read(self.start, math.prod(self.shape) * self.itemsize)
+        return np.frombuffer(data, self.dtype, math.prod(self.shape)).reshape(
+            self.shape, order="F" if self.fortran else "C"
+        )
+
+    def __getitem__(self, rows: slice | Ints) -> NDArray[Any]:
+        if self.fortran:  # whoever wrote that anew: no row lies in one place
+            return self.whole()[rows]
+        wanted = np.arange(len(self))[rows]
+        parts = [
+            self._read(int(run[0]), len(run))
+            for run in np.split(wanted, np.flatnonzero(np.diff(wanted) != 1) + 1)
+            if len(run)
+        ]
+        if not parts:
+            return np.empty((0, *self.shape[1:]), self.dtype)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _read(self, first: int, count: int) -> NDArray[Any]:
+        row = math.prod(self.shape[1:])
+        data = self.file.read(self.start + first * row * self.itemsize, count * row * self.itemsize)
+        return np.frombuffer(data, self.dtype, count * row).reshape(count, *self.shape[1:])
+
+
+def _over_stored(change: Callable[[NDArray[Any]], Floats], array: StoredArray) -> Floats:
+    """What `change` makes of all of it, block by block."""
+    return over_frames(lambda part: change(part[:]), array)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,26 +129,19 @@ class MotionFile:
     bodies  (m,) column of each of the skeleton's bodies in the file
     gaps    (J,) column of the gap of each of the skeleton's joints
     time    (n,) [s]; segment (n,): number of the recording
-    mapping the file, of which the arrays are parts
     """
 
     skeleton: Skeleton
-    arrays: dict[str, NDArray[Any]]
+    arrays: dict[str, StoredArray]
     bodies: Ints
     gaps: Ints
     time: Floats
     segment: Ints
     timed: bool
-    mapping: mmap.mmap | None = None
 
     @property
     def frames(self) -> int:
         return len(self.time)
-
-    def check_whole(self) -> None:
-        """Raises where the file was cut since it was opened: to touch what is gone would end the process."""
-        if self.mapping is not None and self.mapping.size() < len(self.mapping):
-            raise CondyleError(f"motion.npz was cut while it was read; {_AGAIN}", code="damaged-file")
 
     def rows(self, rows: slice | Ints) -> Frames:
         """These frames with the skeleton's bodies, and the gaps of its joints, then of its loops. `time` is the take's.
@@ -77,7 +149,6 @@ class MotionFile:
 
         A pose that is none, in a file that somebody changed, is not seen.
         """
-        self.check_whole()
         R, R_played = (self._poses(name, rows) for name in _TURNS)
         p, p_played = (self._poses(name, rows) for name in _PLACES)
         for turn, place in ((R, p), (R_played, p_played)):
@@ -87,7 +158,6 @@ class MotionFile:
         gap, weight = (_pick_columns(self.arrays[name][rows], self.gaps) for name in ("gap", "weight"))
         gap[~(np.abs(gap) < FARTHEST)] = np.nan
         weight[~(np.abs(weight) < FARTHEST)] = 0.0
-        _forget(self.mapping)
         time = self.time[rows]
         loops = [_measure_loop(joint, self.skeleton, R, p) for joint in self.skeleton.loops]
         for joint, size in zip(self.skeleton.loops, loops, strict=True):
@@ -103,14 +173,12 @@ class MotionFile:
     @property
     def gap(self) -> Floats:
         """(n, J, 3) [m] world vector from the parent's to the child's side of each of the skeleton's joints."""
-        self.check_whole()
-        return over_frames(lambda part: _pick_columns(part, self.gaps), self.arrays["gap"])
+        return _over_stored(lambda part: _pick_columns(part, self.gaps), self.arrays["gap"])
 
     @property
     def weight(self) -> Floats:
         """(n, J) [-] how much each gap counted."""
-        self.check_whole()
-        return over_frames(lambda part: _pick_columns(part, self.gaps), self.arrays["weight"])
+        return _over_stored(lambda part: _pick_columns(part, self.gaps), self.arrays["weight"])
 
     def take(self) -> Take:
         """The measured poses, in the order of the skeleton's bodies."""
@@ -121,11 +189,9 @@ class MotionFile:
         return derive_motion(self.skeleton, self._take("R_world_played", "p_world_played"))
 
     def _take(self, turns: str, places: str) -> Take:
-        self.check_whole()
-        read = [over_frames(self._pick, self.arrays[name]) for name in (turns, places)]
+        read = [_over_stored(self._pick, self.arrays[name]) for name in (turns, places)]
         wrong = over_frames(lambda R, p: ~find_poses(R, p), *read)
         R, p = (hide(values, wrong) for values in read)
-        _forget(self.mapping)
         sources, up = tuple(self.skeleton.take.get("sources", ())), self.skeleton.up
         return Take(self.skeleton.bodies, self.time, R, p, self.segment, self.timed, sources, up=up)
 
@@ -174,12 +240,6 @@ def _measure_loop(joint: Joint, skeleton: Skeleton, R: Floats, p: Floats) -> Flo
     return np.asarray(np.linalg.norm(apart, axis=-1))
 
 
-def _forget(mapping: mmap.mmap | None) -> None:
-    """What was read of a mapped file need not stay in memory."""
-    if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
-        mapping.madvise(mmap.MADV_DONTNEED)
-
-
 def open_motion(place: str | Path, skeleton: Skeleton | None = None) -> MotionFile:
     """What a fit wrote beside skeleton.json, given as the folder or as the skeleton.json in it.
 
@@ -195,10 +255,10 @@ def open_motion(place: str | Path, skeleton: Skeleton | None = None) -> MotionFi
             "there is no motion.npz beside skeleton.json; write both with condyle fit -o", code="no-motion", path=folder
         )
     try:
-        arrays, mapping = _map_arrays(file)
-        fit_id = _read_text(arrays.pop("fit_id")) if "fit_id" in arrays else None
+        arrays = _open_arrays(file)
+        fit_id = _read_text(arrays.pop("fit_id").whole()) if "fit_id" in arrays else None
         check_ids((file, fit_id), (folder / SKELETON, skeleton.fit_id))
-        return _match_arrays(arrays, mapping, skeleton)
+        return _match_arrays(arrays, skeleton)
     except CondyleError as error:
         raise error.at(file) from None
 
@@ -208,8 +268,8 @@ def read_motion(place: str | Path, skeleton: Skeleton | None = None) -> Motion:
     return open_motion(place, skeleton).motion()
 
 
-def _match_arrays(arrays: dict[str, NDArray[Any]], mapping: mmap.mmap, skeleton: Skeleton) -> MotionFile:
-    names, joints = (_read_names(arrays[name], name) for name in ("names", "joints"))
+def _match_arrays(arrays: dict[str, StoredArray], skeleton: Skeleton) -> MotionFile:
+    names, joints = (_read_names(arrays[name].whole(), name) for name in ("names", "joints"))
     for what, there, wanted in (
         ("bodies", names, skeleton.bodies),
         ("joints", joints, tuple(joint.child for joint in skeleton.joints)),
@@ -234,8 +294,8 @@ def _match_arrays(arrays: dict[str, NDArray[Any]], mapping: mmap.mmap, skeleton:
                 code="bad-shape",
             )
     timed = "time" in arrays
-    time = np.array(arrays["time"], np.float64) if timed else np.arange(n) / UNTIMED_RATE
-    segment = np.array(arrays["segment"], np.int64) if "segment" in arrays else np.zeros(n, np.int64)
+    time = np.array(arrays["time"].whole(), np.float64) if timed else np.arange(n) / UNTIMED_RATE
+    segment = np.array(arrays["segment"].whole(), np.int64) if "segment" in arrays else np.zeros(n, np.int64)
     if not (np.abs(time) < LATEST).all() or ((np.diff(time) <= 0) & (np.diff(segment) == 0)).any():
         raise CondyleError(f"time does not increase; {_AGAIN}", code="bad-time")
     return MotionFile(
@@ -246,7 +306,6 @@ def _match_arrays(arrays: dict[str, NDArray[Any]], mapping: mmap.mmap, skeleton:
         time,
         segment,
         timed,
-        mapping,
     )
 
 
@@ -270,8 +329,8 @@ def _read_text(array: NDArray[Any]) -> str:
     return str(array[()])
 
 
-def _map_arrays(file: Path) -> tuple[dict[str, NDArray[Any]], mmap.mmap]:
-    """The arrays of the file, mapped and not read; nothing in it is ever unpickled."""
+def _open_arrays(file: Path) -> dict[str, StoredArray]:
+    """The arrays of the file, summed up and not kept; nothing in it is ever unpickled."""
     needed = ("names", "joints", *_TURNS, *_PLACES, "gap", "weight")
     try:
         with file.open("rb") as stream, zipfile.ZipFile(stream) as archive:
@@ -280,21 +339,13 @@ def _map_arrays(file: Path) -> tuple[dict[str, NDArray[Any]], mmap.mmap]:
             if missing:
                 raise CondyleError(f"no array '{missing[0]}'; {_AGAIN}", code="missing-array")
             wanted = [name for name in (*needed, "time", "segment", "fit_id") if name in there]
-            mapping = _map_file(stream)
-            return {name: _map_member(mapping, stream, there[name]) for name in wanted}, mapping
+            opened = OpenFile(file)
+            return {name: _find_member(opened, stream, there[name]) for name in wanted}
     except _DAMAGE as error:
         raise CondyleError(f"is cut short or damaged ({error}); {_AGAIN}", code="damaged-file") from None
 
 
-def _map_file(stream: IO[bytes]) -> mmap.mmap:
-    """The file, or where that would keep it from being written anew, a copy of it on disk."""
-    if _REPLACED_WHILE_MAPPED:
-        return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-    stream.seek(0)
-    return spool_bytes(iter(lambda: stream.read(_SUMMED_AT_ONCE), b""))
-
-
-def _map_member(mapping: mmap.mmap, stream: IO[bytes], member: zipfile.ZipInfo) -> NDArray[Any]:
+def _find_member(file: OpenFile, stream: IO[bytes], member: zipfile.ZipInfo) -> StoredArray:
     if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
         raise zipfile.BadZipFile(f"{member.filename} is packed or locked, which condyle fit does not do")
     stream.seek(member.header_offset)
@@ -317,13 +368,10 @@ def _map_member(mapping: mmap.mmap, stream: IO[bytes], member: zipfile.ZipInfo) 
         raise zipfile.BadZipFile(f"{member.filename} does not hold what it declares")
     checksum = 0
     for at in range(begin, start + size, _SUMMED_AT_ONCE):
-        checksum = zlib.crc32(mapping[at : min(at + _SUMMED_AT_ONCE, start + size)], checksum)
+        checksum = zlib.crc32(file.read(at, min(_SUMMED_AT_ONCE, start + size - at)), checksum)
     if checksum != member.CRC:
         raise zipfile.BadZipFile(f"the checksum of {member.filename} is wrong")
-    if not size:
-        return np.zeros(shape, dtype)
-    view = memoryview(mapping).toreadonly()  # a copy would be writable
-    return np.frombuffer(view, dtype, math.prod(shape), start).reshape(shape, order="F" if fortran else "C")
+    return StoredArray(file, start, shape, dtype, fortran)
 
 
 @dataclass(frozen=True, eq=False)

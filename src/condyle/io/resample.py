@@ -11,6 +11,7 @@ from ..errors import CondyleError, UsageError
 from ..findings import Finding
 from ..maths.arrays import Floats, Ints
 from ..maths.robust import median
+from ..maths.series import SHORTEST_STEP_S
 from ..maths.spool import empty, one_of_many, take_rows
 from ..model.take import FARTHEST
 
@@ -146,8 +147,9 @@ def _clean(stream: BodySamples, count: int) -> BodySamples:
         length = np.linalg.norm(q, axis=1)
         known = np.isfinite(time) & np.isfinite(p).all(axis=1) & np.isfinite(length) & (length > 1e-9)
     time, first = np.unique(time[known], return_index=True)
-    rows = np.flatnonzero(known)[first]
-    return BodySamples(stream.name, time, one_of_many(p[rows], count), one_of_many(q[rows], count))
+    apart = np.diff(time, prepend=-np.inf) > SHORTEST_STEP_S  # nearer than that no clock counts
+    rows = np.flatnonzero(known)[first[apart]]
+    return BodySamples(stream.name, time[apart], one_of_many(p[rows], count), one_of_many(q[rows], count))
 
 
 def _find_period(time: Floats) -> float:

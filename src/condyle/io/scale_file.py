@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..errors import CondyleError, UsageError
+from ..errors import CondyleError, UsageError, check_number
 from ..model.scale import LEAST, MOST, Scale
 from ..model.skeleton import SensorNoise
 from .atomic import open_atomic, read_small
@@ -52,10 +52,10 @@ def factor_of(scale: float | str | os.PathLike[str] | Scale) -> float:
     """The factor in what `scale` may be: a number, a Scale, or the path of its file; raises where it is none."""
     if isinstance(scale, str | os.PathLike):
         scale = read_scale(scale)
-    factor = scale.scale if isinstance(scale, Scale) else scale
-    if isinstance(factor, bool) or not isinstance(factor, int | float) or not LEAST <= factor <= MOST:
+    factor = check_number(scale.scale if isinstance(scale, Scale) else scale, "the scale")
+    if not LEAST <= factor <= MOST:
         raise UsageError(f"the scale {factor!r} is not a positive number", code="bad-call")
-    return float(factor)
+    return factor
 
 
 def check_ending(file: Path) -> None:

@@ -26,7 +26,7 @@ from ..io.log_records import (
     walk_records,
 )
 from ..maths.series import usual_step
-from ..model.clock import find_origin
+from ..model.clock import LATEST, find_origin
 from ..model.recording import Recording
 
 NEWEST_S = 30.0  # s: kept whole; benchmarks/live.py has how soon slips are told with it, live_cost.py what it costs
@@ -84,7 +84,10 @@ class Excerpt:
             layout, _, device, arrival = FRAME_RECORD_HEAD.unpack_from(record.payload)
             if layout not in self._layouts:
                 return
-            number = int((device if self._layouts[layout].clock == "file" else arrival) // STRETCH_S)
+            moment = device if self._layouts[layout].clock == "file" else arrival
+            if not (abs(moment) < LATEST and abs(arrival) < LATEST):  # a damaged log
+                return
+            number = int(moment // STRETCH_S)
             if number not in self._stretches:
                 self._stretches[number] = []
                 self._forget(number)
@@ -124,7 +127,7 @@ class Excerpt:
             for record in self._stretches[number]:
                 contents.add(record)
         recording = assemble_recording([_mark_breaks(source) for source in contents.assemble()])
-        if recording.time is None or not len(recording.time):
+        if recording.time is None or not len(recording.time) or not (np.abs(recording.time) < LATEST).all():
             return recording
         # What is dropped later must not move the time of what stays; a source that joins brings another clock.
         origin = self._origins.setdefault(len(contents.stretches), find_origin(recording.time))

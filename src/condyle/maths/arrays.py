@@ -20,6 +20,18 @@ T = TypeVar("T")
 Vector = Annotated[Floats, "3"]
 
 
+def to_numbers(values: ArrayLike, name: str, dtype: Any = np.float64) -> NDArray[Any]:
+    """The values as an array of a type of numbers; raises with the name where they are complex, dates or no numbers."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "cMmV":
+            raise TypeError(f"it holds {array.dtype}")
+        with np.errstate(over="ignore"):  # what is beyond float64 is infinite there
+            return np.asarray(array, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise CondyleError(f"{name} is not an array of numbers: {error}", code="bad-shape") from None
+
+
 def freeze_array(
     values: ArrayLike, shape: tuple[int | None, ...], name: str, dtype: Any = np.float64, *, part: bool = False
 ) -> NDArray[Any]:
@@ -28,12 +40,9 @@ def freeze_array(
     An array that is already read-only, owns its memory or lies on disk, and has the right type is taken as it is; with
     `part` also one that is a part of such an array, such as some columns of a table.
     """
-    try:
-        array: NDArray[Any] = np.asarray(values)
-        large = array.ndim > 0 and array.nbytes > BLOCK_BYTES and array.dtype.kind in "fiub"
-        array = array if large else np.asarray(values, dtype=dtype)
-    except (TypeError, ValueError) as error:
-        raise CondyleError(f"{name} is not an array of numbers: {error}", code="bad-shape") from None
+    array: NDArray[Any] = np.asarray(values) if isinstance(values, np.ndarray) else to_numbers(values, name, dtype)
+    large = array.ndim > 0 and array.nbytes > BLOCK_BYTES and array.dtype.kind in "fiub" and array.itemsize <= 8
+    array = array if large else to_numbers(array, name, dtype)
     wanted = ", ".join("any" if length is None else str(length) for length in shape)
     if array.ndim != len(shape) or any(w is not None and w != h for w, h in zip(shape, array.shape, strict=True)):
         raise CondyleError(f"{name} has shape {array.shape}, expected ({wanted})", code="bad-shape")

@@ -63,9 +63,9 @@ def lower_line(x: Floats, y: Floats, block: float) -> Floats:
     """(n,) the height over each point of the line below points (n,) with growing x.
 
     Over more than two blocks of x it is bent: straight between the middles of blocks, whose heights their own lines
-    give.
+    give. There are no more blocks than points, whatever x counts.
     """
-    count = max(1, int((x[-1] - x[0]) / block)) if len(x) else 0
+    count = max(1, int(min((x[-1] - x[0]) / block, len(x)))) if len(x) else 0
     if count < 3:
         return _line_of(x, y, x) if len(x) else np.empty(0)
     edges = np.linspace(x[0], x[-1], count + 1)

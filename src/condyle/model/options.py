@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Literal, get_args
 
-from ..errors import UsageError, check_number, check_several
+from ..errors import UsageError, check_flag, check_number, check_several
 from .field import FieldModel, Rod
 from .repairs import REPAIRS, check_repairs
 from .values import dataclass
@@ -63,6 +63,8 @@ class FitOptions:
     def __post_init__(self) -> None:
         for name in ("fix", "no_fix"):
             object.__setattr__(self, name, check_repairs(getattr(self, name)))
+        for name in ("world", "intervals", "prepare", "belong"):
+            object.__setattr__(self, name, check_flag(getattr(self, name), name))
         for _, _, kind in self.kinds:
             if kind not in ("ball", "hinge"):
                 raise UsageError(f"kinds has '{kind}' where ball or hinge is expected", code="bad-option")

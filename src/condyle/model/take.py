@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ..errors import CondyleError, UsageError, check_number, import_extra
 from ..findings import Finding, Severity, many
 from ..maths import rotation
-from ..maths.arrays import Bools, Floats, Ints, Vector, evenly, freeze, freeze_array
+from ..maths.arrays import Bools, Floats, Ints, Vector, evenly, freeze, freeze_array, to_numbers
 from ..maths.series import usual_step
 from ..maths.spool import hide, join_arrays, over_frames, seal, take_rows
 from .values import dataclass
@@ -176,7 +176,7 @@ class Take:
         rate: float | None = None,
     ) -> Take:
         """A take from homogeneous matrices (n, m, 4, 4) [m]; NaN where not seen. See `from_poses`."""
-        T = np.asarray(T_world_body, dtype=np.float64)
+        T = to_numbers(T_world_body, "T_world_body")
         if T.ndim != 4 or T.shape[2:] != (4, 4):
             raise CondyleError(f"T_world_body has shape {T.shape}, expected (frames, bodies, 4, 4)", code="bad-shape")
         return cls.from_poses(T[..., :3, 3], R_world_body=T[..., :3, :3], names=names, time=time, rate=rate)
@@ -199,7 +199,7 @@ class Take:
         Rotations are checked: what is nearly a rotation is repaired, what is none is masked, and both are findings.
         Without `time` [s] the frames are counted at `rate` [Hz]; without either, at 100 Hz with a finding.
         """
-        p = np.asarray(p_world_body, dtype=np.float64)
+        p = to_numbers(p_world_body, "p_world_body")
         if p.ndim != 3 or p.shape[2] != 3:
             raise CondyleError(f"p_world_body has shape {p.shape}, expected (frames, bodies, 3)", code="bad-shape")
         n, m = p.shape[:2]

@@ -130,8 +130,10 @@ class FrameBuilder:
         """Unit (3,) up in a trunk's body, and what it is; None where nothing tells it."""
         body, rows = self.body, self.neutral.rows
         if rows is not None:
-            up = np.nanmean(np.swapaxes(body.world(k, rows), -1, -2) @ self.up, axis=0)
-            if np.isfinite(up).all():
+            R = body.world(k, rows)
+            R = R[np.isfinite(np.einsum("nij->n", R))]
+            if len(R):
+                up = (np.swapaxes(R, -1, -2) @ self.up).mean(axis=0)
                 return up / np.linalg.norm(up), "up in the neutral pose"
         R = body.world(k)
         R = R[np.isfinite(np.einsum("nij->n", R))]

@@ -14,9 +14,10 @@ from ..findings import Finding
 from ..io.format import Reading, ReadOptions
 from ..io.formats import list_files, read_recording
 from ..maths.arrays import Floats
+from ..maths.spool import blocks, hide, over_frames
 from ..model.field import Rod
 from ..model.recording import QUATERNIONS, Bodies, Recording, to_take
-from ..model.take import CENTRE, BodyMarker, Take, join
+from ..model.take import CENTRE, FARTHEST, BodyMarker, Take, join
 from ..model.values import dataclass
 from .convention import Diagnosis, apply_diagnosis, diagnose
 from .cutting import choose_bodies, cut_time, rename_marker
@@ -120,6 +121,7 @@ def bodies_in(
     recordings: Sequence[Recording], options: ReadOptions, known: Sequence[BodyMarker] = ()
 ) -> list[Recording]:
     """The recordings with bodies: formed from markers where that was asked, side by side where each file has one."""
+    recordings = [hide_far_markers(one) for one in recordings]
     if options.bodies is not None:
         from ..io.bodies_file import bodies_of
 
@@ -134,6 +136,20 @@ def bodies_in(
     if _has_markers_only(recordings):
         return _bodies_by_name(recordings, options, known)
     return _side_by_side(recordings)
+
+
+def hide_far_markers(recording: Recording) -> Recording:
+    """The recording without places of markers that are none: squares of such numbers would drown all others."""
+    markers = recording.markers
+    if markers is None or not markers.position.size:
+        return recording
+    p = markers.position
+    with np.errstate(invalid="ignore"):
+        far = max(max(np.fmax.reduce(p[rows], axis=None), -np.fmin.reduce(p[rows], axis=None)) for rows in blocks(p))
+    if not far >= FARTHEST:
+        return recording
+    hidden = over_frames(lambda part: ~(np.abs(part) < FARTHEST).all(axis=-1), p)
+    return replace(recording, markers=replace(markers, position=hide(p, hidden)))
 
 
 def _has_markers_only(recordings: Sequence[Recording]) -> bool:

@@ -397,7 +397,7 @@ def _verify(take: Take, pair: tuple[int, ...], swapped: Bools) -> list[Swap]:
         if not seen.any():
             continue
         left, gap = np.maximum(median(right[rows][:, seen]), floor), median(wrong[rows][:, seen])
-        whole = float(np.sqrt((gap**2).mean() / (left**2).mean()))
+        whole = float(np.sqrt((gap**2).mean() / max((left**2).mean(), 1e-100)))  # of bodies at one place both are zero
         if (
             whole >= SWAP_MIN_TIMES
             and (gap >= SWAP_EACH_MIN_TIMES * left).all()

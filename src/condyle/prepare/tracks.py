@@ -11,6 +11,7 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints, distinct, evenly
 from ..maths.robust import median
+from ..maths.series import SHORTEST_STEP_S
 from ..maths.spool import empty, over_frames
 from ..model.take import Take
 from ..pairs.digest import STEP_FRAMES
@@ -129,7 +130,9 @@ class _Before:
         take, last = self.take, self._last(frame, track)
         second = np.where(last >= 1, self._last(np.maximum(last, 1), track), -1)
         p, p1, p2 = (take.p_world_body[k, who] for k, who in ((frame, body), (last, track), (second, track)))
-        pace = (take.time[frame] - take.time[last]) / np.where(second >= 0, take.time[last] - take.time[second], np.inf)
+        spent = take.time[last] - take.time[second]
+        spent = np.where((second >= 0) & (np.abs(spent) > SHORTEST_STEP_S), spent, np.inf)
+        pace = (take.time[frame] - take.time[last]) / spent
         plain, turned = p - p1, take.R_world_body[frame, body] - take.R_world_body[last, track]
         ahead = plain - pace[:, None] * (p1 - p2)
         square, least = (np.einsum("qi,qi->q", way, way) for way in (plain, ahead))

@@ -10,6 +10,8 @@ import pytest
 
 from condyle import CondyleError, fit, read
 from condyle.io.formats import identify, read_recording
+from condyle.io.log_records import Mark
+from condyle.live.recorder import Recorder
 from tests.make.sessions import layout, packets, walk, write_log
 
 
@@ -70,3 +72,29 @@ def test_a_log_of_a_person_is_fitted_like_its_take(tmp_path: Path) -> None:
     found = fit(write_log(tmp_path / "session.log", sent), intervals=False).skeleton
     assert len(found.joints) == 14
     assert read(tmp_path / "session.log").frames == len(sent)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -1e300])
+def test_frames_of_one_or_several_sources_without_a_time_are_left_out_and_told(wrong: float, tmp_path: Path) -> None:
+    one, two = packets(layout("a", "b"), 20), packets(layout("c", source="osc:9000"), 20)
+    sent = [*one[:7], one[7]._replace(device_time=wrong), *one[8:]]
+    for number, several in enumerate((sent, [*sent, *two])):
+        found = read_recording(write_log(tmp_path / f"{number}.log", several))
+        assert found.time is not None
+        assert np.isfinite(found.time).all()
+        assert [one.text for one in found.findings if one.code == "log-damaged"] == [
+            "1 frame of lsl:room without a time: left out"
+        ]
+    assert found.frames == 20
+
+
+def test_frames_that_never_arrived_are_counted_and_marks_without_a_moment_are_none(tmp_path: Path) -> None:
+    sent = packets(layout("a", "b"), 20)
+    with Recorder(tmp_path / "a.log") as recorder:
+        for packet in (*sent[:10], sent[10]._replace(arrival_time=np.nan), *sent[11:]):
+            recorder.write(packet)
+        recorder.mark(Mark(np.nan, anew=True, text="never"))
+    found = read_recording(tmp_path / "a.log")
+    assert found.frames == 19
+    (told,) = found.findings
+    assert "1 frame cannot be understood" in told.text

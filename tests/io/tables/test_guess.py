@@ -54,6 +54,7 @@ def test_a_clock_increases_steadily_and_does_not_count_rows() -> None:
 def test_the_unit_of_time_is_the_one_that_gives_a_likely_rate(step: float, unit: str | None) -> None:
     assert find_time_unit(np.arange(N) * step) == unit
     assert find_time_unit(np.zeros(N)) is None
+    assert find_time_unit(np.arange(N) * 5e-324) is None
 
 
 def test_quaternions_and_rotations_are_told_from_other_numbers() -> None:

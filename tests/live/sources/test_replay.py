@@ -90,6 +90,9 @@ def test_frames_are_due_as_they_were_recorded_without_pauses_and_jumps() -> None
         [0, 0.5, 0.6, 1.6, 1.6, 1.7]
     )
     assert find_due_times(still(None, 3)).tolist() == [0.0, 0.01, 0.02]
+    assert find_due_times(still([0.0, np.inf, np.inf, np.nan, 0.5, 0.6])).tolist() == pytest.approx(
+        [0, 0, 0, 0, 0, 0.1]
+    )
 
 
 @pytest.mark.parametrize(("speed", "seconds"), [("@2", 0.5), ("", 1.0), ("@max", 0.0)])

@@ -12,6 +12,7 @@ from ...errors import CondyleError
 from ...findings import Finding, many
 from ...maths.arrays import Floats, Ints
 from ...maths.spool import BLOCK_BYTES, GrowingRows, empty, largest_in_memory, seal, spool_bytes
+from ...model.clock import LATEST
 from ...model.recording import width_of
 from ...model.values import dataclass
 from ..log_records import (
@@ -94,7 +95,7 @@ class _Stretch:
 class LogContents:
     """What the records of a log hold: tables by the number of their layout, and the stretches of every source.
 
-    astray  frames whose layout is not there, or has another width
+    astray  frames whose layout is not there, or has another width, or that never arrived
     lost    frames that could not be written while the log was recorded
     marks   that an operator set; frames before one that begins anew are not kept, but counted as `before`
     """
@@ -127,9 +128,11 @@ class LogContents:
             self.marks.append(mark)
 
     def assemble(self) -> list[SourceFrames]:
-        """The frames of every source that sent any."""
+        """The frames of every source that sent any; raises where none did."""
         for stretch in (one for row in self.stretches.values() for one in row):
             stretch.table.settle()  # also of a table whose number another layout took
+        if not any(self.stretches.values()):
+            raise CondyleError("a session log without a single frame", code="no-data")
         return [_assemble(row) for row in self.stretches.values() if row]
 
     def add_layout(self, payload: memoryview) -> None:
@@ -144,7 +147,11 @@ class LogContents:
     def add_frame(self, payload: memoryview) -> None:
         number = int.from_bytes(payload[:4], "little")
         table = self.tables.get(number)
-        if table is None or len(payload) != FRAME_RECORD_HEAD.size + 8 * table.layout.width:
+        if (
+            table is None
+            or len(payload) != FRAME_RECORD_HEAD.size + 8 * table.layout.width
+            or not abs(FRAME_RECORD_HEAD.unpack_from(payload)[3]) < LATEST
+        ):
             self.astray += 1
             return
         row = self.stretches[table.layout.source]
@@ -166,8 +173,6 @@ def read_frames(path: Path) -> tuple[list[SourceFrames], list[Mark], list[Findin
     for record in walk_records(log, damage):
         contents.add(record)
     sources = contents.assemble()
-    if not sources:
-        raise CondyleError("a session log without a single frame", code="no-data")
     return sources, contents.marks, _describe(contents, damage, sum(len(source.device) for source in sources))
 
 

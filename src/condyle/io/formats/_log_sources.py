@@ -15,6 +15,7 @@ from ...maths.arrays import Bools, Floats, Ints
 from ...maths.envelope import lower_line
 from ...maths.series import segment_slices
 from ...maths.spool import over_frames, seal, take_rows
+from ...model.clock import LATEST
 from ...model.recording import QUATERNIONS, Bodies, Convention, Markers, Recording, to_take
 from ..resample import BodySamples, resample_streams
 from ._log_frames import SourceFrames
@@ -112,6 +113,21 @@ def merge_sources(sources: Sequence[SourceFrames]) -> Recording:
         findings=(*(finding for one in recordings for finding in one.findings), *findings),
         solved_by=next((one.solved_by for one in recordings if one.solved_by is not None), None),
     )
+
+
+def leave_untimed(source: SourceFrames, alone: bool) -> tuple[SourceFrames, list[Finding]]:
+    """The source without frames whose time is none, and what is left out: nobody can correct a row of a log. A file
+    that was replayed alone stays as it is.
+    """
+    timed = np.abs(source.device) < LATEST
+    clocks = ("device",) if alone else ("device", "file")
+    if source.layout.clock not in clocks or timed.all() or (alone and not timed.any()):
+        return source, []
+    count = int((~timed).sum())
+    text = f"{many(count, 'frame')} of {source.layout.source} without a time: left out"
+    numbers: dict[str, Any] = {name: take_rows(getattr(source, name), timed) for name in _NUMBERS}
+    told = Finding("log-damaged", "warning", text, frame=int(np.argmin(timed)), count=count)
+    return replace(source, segment=source.segment[timed], **numbers), [told]
 
 
 def find_times(source: SourceFrames) -> Floats:

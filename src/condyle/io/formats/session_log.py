@@ -14,7 +14,7 @@ from ...model.recording import Recording
 from ..format import Format, ReadOptions
 from ..log_records import LOG_MAGIC, Mark
 from ._log_frames import SourceFrames, read_frames
-from ._log_sources import merge_sources, put_in_order, recording_of
+from ._log_sources import leave_untimed, merge_sources, put_in_order, recording_of
 
 
 def looks_like(head: bytes) -> bool:
@@ -47,9 +47,10 @@ def describe_marks(marks: Sequence[Mark], sources: Sequence[SourceFrames], recor
 
 def assemble_recording(sources: Sequence[SourceFrames]) -> Recording:
     """The frames of all sources as one recording."""
-    ordered = [put_in_order(source) for source in sources]
+    timed = [leave_untimed(source, alone=len(sources) == 1) for source in sources]
+    ordered = [put_in_order(source) for source, _ in timed]
     recording = recording_of(ordered[0][0]) if len(sources) == 1 else merge_sources([one for one, _ in ordered])
-    moved = [finding for _, told in ordered for finding in told]
+    moved = [finding for _, told in (*timed, *ordered) for finding in told]
     return replace(recording, findings=(*recording.findings, *moved))
 
 

@@ -115,9 +115,9 @@ def find_time_unit(time: Floats) -> str | None:
     if not len(steps):
         return None
     step = float(np.median(steps))
-    return next(
-        (unit for unit, s in TIME_UNITS.items() if LIKELY_RATES_HZ[0] <= 1 / (step * s) <= LIKELY_RATES_HZ[1]), None
-    )
+    periods = {unit: step * s for unit, s in TIME_UNITS.items()}  # s; of the least that is a number, some are zero
+    likely = [unit for unit, s in periods.items() if s and LIKELY_RATES_HZ[0] <= 1 / s <= LIKELY_RATES_HZ[1]]
+    return likely[0] if likely else None
 
 
 def _does_count(series: Floats) -> bool:

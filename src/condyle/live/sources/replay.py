@@ -18,7 +18,7 @@ from ...io.format import ReadOptions
 from ...io.formats import list_files, read_recording
 from ...io.log_records import ClockKind, Layout
 from ...maths.arrays import Floats
-from ...model.clock import PAUSE
+from ...model.clock import LATEST, PAUSE
 from ...model.recording import Recording
 from ...model.take import UNTIMED_RATE
 from ...prepare.cutting import choose_bodies, cut_time
@@ -96,7 +96,7 @@ def find_due_times(recording: Recording) -> Floats:
     n = recording.frames
     if recording.time is None:
         return np.arange(n) / (recording.rate or UNTIMED_RATE)
-    step = np.diff(recording.time)
+    step = np.diff(np.where(np.abs(recording.time) < LATEST, recording.time, np.nan))
     step = np.where(np.isfinite(step), np.clip(step, 0.0, PAUSE), 0.0)
     return np.concatenate([[0.0], np.cumsum(step)])[:n]
 
