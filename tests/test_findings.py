@@ -67,3 +67,15 @@ def test_findings_of_one_cause_stand_together_and_count_once_the_most_harmful_fi
     assert merge_findings([large, edge])[0] == edge
     assert count_causes([small, slip, large, INFO]) == 1
     assert count_causes([share, small, vague, slip, large]) == 3
+
+
+def test_gaps_that_follow_their_angles_and_wide_intervals_are_one_line_each() -> None:
+    follows = [
+        Finding("follows-angle", "info", "", (name, "z"), value=size, unit="m")
+        for name, size in zip("abc", (0.0012, 0.012, 0.003), strict=True)
+    ]
+    (one,) = merge_findings(follows)
+    assert one.text.startswith("gaps that follow the joint's own angle, mm rms: b 12, c 3, a 1.2; skin")
+    wide = [Finding("wide-interval", "warning", "", (name,), value=0.04, unit="m") for name in "abc"]
+    (one,) = merge_findings(wide)
+    assert one.text == "centres known poorly, move these joints more: a ± 40 mm, b ± 40 mm, c ± 40 mm"

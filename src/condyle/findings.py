@@ -162,6 +162,7 @@ _MERGED = {
     "rigid-pair",
     "wide-interval",
     "undetermined-joint",
+    "follows-angle",
     "gap-bridged",
     "gap-left",
     "gap-inferred",
@@ -309,9 +310,12 @@ def merge_findings(findings: Sequence[Finding]) -> list[Finding]:
                 "turn otherwise, twist them",
                 "rigid-pair": "never moved against each other: " + ", ".join(" and ".join(f.bodies[:2]) for f in same),
                 "wide-interval": "centres known poorly, move these joints more: "
-                + ", ".join(f"{f.bodies[0]} +-{(f.value or 0) * 1000:.0f} mm" for f in same),
+                + ", ".join(f"{f.bodies[0]} ± {(f.value or 0) * 1000:.0f} mm" for f in same),
                 "undetermined-joint": f"connected, but where is not determined: {names}; move these joints about more "
                 "axes, and for longer",
+                "follows-angle": "gaps that follow the joint's own angle, mm rms: "
+                + ", ".join(f"{f.bodies[0]} {mm(f.value or 0)}" for f in same)
+                + "; skin that moves, or joints that do not turn about one point; their intervals allow for it",
                 "gap-bridged": f"not seen for a short time, rotations there interpolated: {counts}",
                 "gap-left": f"not seen for too long to interpolate, so without a played pose there: {counts}",
                 "repair-not-kept": "repairs that were tried and not kept, since no joint would come apart less: "

@@ -325,6 +325,10 @@ def test_a_folder_or_a_name_that_is_nearly_there_is_answered_with_what_to_do(
         (["fit", "taek.npz"], "taek.npz: no such file; did you mean 'take.npz'?"),
         (["fit", "-"], "-: no such file, and standard input is not read, since a recording is read twice"),
         (["view", "take.npz"], "take.npz: is no skeleton.json, nor the folder of a fit; if it is a recording, fit it"),
+        (
+            ["view", "out/options.toml"],
+            "out/options.toml: is no skeleton.json, nor the folder of a fit; name the folder",
+        ),
     ):
         assert main(words) == 1
         assert capsys.readouterr().err.startswith(f"condyle: error: {said}")

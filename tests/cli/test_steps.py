@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from condyle.cli import steps
+from condyle.cli import main, steps
 from condyle.cli.steps import StepLine, show_steps
 from condyle.cli.terminal import print_line
 from condyle.model.progress import begin_step, tell_share
@@ -104,3 +104,22 @@ def test_a_fit_in_a_terminal_of_40_columns_stays_within_them(tmp_path: Path) -> 
         lines = shown.decode().replace("\x1b[1m", "").replace("\x1b[0m", "").replace("\x1b[2m", "").splitlines()
         long = [line for line in lines if len(line.rstrip()) > 40 and "\x1b" not in line]
         assert not long, long
+
+
+def test_what_is_done_with_a_recording_and_a_fit_tells_its_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told: list[str] = []
+    monkeypatch.setattr(StepLine, "hear", lambda self, step, share: told.append(step))
+    for words, step in (
+        ("simulate take.npz --seconds 12", "simulating 12 s of exercise"),
+        ("simulate take.npz --seconds 12", "writing take.npz"),
+        ("fit take.npz -o out --no-report", "solving the motion again where sensors are far off"),
+        ("angles out", "reading out"),
+        ("angles out", "computing the angles"),
+        ("export out --to bvh", "making the figure"),
+    ):
+        told.clear()
+        assert main(words.split()) == 0
+        assert step in told, words

@@ -74,3 +74,14 @@ def test_poses_as_tables_and_arrays_are_the_poses() -> None:
 def test_a_library_that_is_missing_is_named_with_its_extra() -> None:
     with pytest.raises(CondyleError, match=r"this needs no_such_library: pip install 'condyle\[notebook\]'"):
         import_extra("no_such_library", "notebook")
+
+
+def test_what_many_joints_share_is_one_line() -> None:
+    from dataclasses import replace
+
+    from condyle.findings import Finding
+    from tests.make import walkers
+
+    skeleton = walkers.fitted(1, "walk", 10.0, True).skeleton
+    wide = tuple(Finding("wide-interval", "warning", "", (name,), value=0.04, unit="m") for name in skeleton.bodies[:4])
+    assert render_skeleton(replace(skeleton, findings=wide)).count("<li>") == 1

@@ -262,10 +262,13 @@ class Fit:
         from ..motion.neutral import HEADING_NOT_KNOWN
 
         chosen, name = parse_angle_formats(formats), check_name(name)
+        begin_step("computing the angles")
         angles = self.angles(convention, **options)
+        begin_step("looking for gait events")
         events, told = find_gait_events(self.skeleton, options.get("take") or self.take)
         findings = [*angles.findings, *told]
         with stage_files(self._folder(folder), self.skeleton.fit_id) as stage:
+            begin_step("writing the angles")
             files = write_tables(stage.path, name, angles, chosen, unit)
             if events:
                 files.append(stage.path / f"{name}-events.csv")
@@ -388,6 +391,7 @@ class Fit:
         """
         from ..io.exports.export import write_figure
 
+        begin_step("making the figure")
         scene = replace(self.scene(motion, names, up), body_mass=body_mass)
         return write_figure(scene, formats, self._folder(folder), name)
 
@@ -511,6 +515,7 @@ def load(place: FilePath) -> Fit:
     from ..io.skeleton_file import read_skeleton
 
     folder = find_folder(check_path(place, "a fit"))
+    begin_step(f"reading {folder.name or folder}")
     for last in (False, True):  # a writer may have moved a new fit in between the two files
         skeleton = read_skeleton(Path(place))
         try:

@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         for file in written.files:
             print_line(f"wrote {file}")
         if asks_for_all(args.to) and (left := [name for name in FORMATS if not _is_written(name, args.name, written)]):
-            print_line(f"left out, since it cannot be written here: {', '.join(left)}; --to {left[0]} says why")
+            print_line(f"left out, not to be written here or empty: {', '.join(left)}; --to {left[0]} says why")
     return choose_status(written.findings)
 
 

@@ -121,6 +121,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from ..io.exports import check_suffix, open_atomic, write_take
+    from ..model.progress import begin_step
     from ..simulate import Disturbances, human, linkage, simulate
 
     out = Path(args.out)
@@ -136,6 +137,7 @@ def run(args: argparse.Namespace) -> int:
             disturbances[name] = getattr(args, name) * factor
     if args.slip:
         disturbances["slips"] = draw_slips(args.slip, args.seed)
+    begin_step(f"simulating {args.seconds:g} s of {args.motion}")
     world = simulate(figure, args.motion, seconds=args.seconds, rate=args.rate, seed=args.seed)
     world = record_events(world, Disturbances(**disturbances), args)
     truth_file = out.with_suffix(".truth.json")
@@ -151,6 +153,7 @@ def run(args: argparse.Namespace) -> int:
             **{name: getattr(args, name) for name in ("swap", "prop", "clasp") if getattr(args, name)},
         },
     }
+    begin_step(f"writing {out.name}")
     write_take(out, world.take)
     with open_atomic(truth_file) as stream:
         stream.write(json.dumps(to_plain(facts), indent=2, allow_nan=False).encode())

@@ -33,6 +33,7 @@ HUGE_RESIDUAL_SHARE = 0.1  # residual over the sensors' distance that no noise c
 WIDE_INTERVAL_SHARE = 0.1  # half-width of a centre's interval over the sensors' distance
 FOLLOWING_NOISE_SHARE = 0.15  # gap that follows the angle, over what the noise explains, from which on it is told
 SLIGHT_GAP_SHARE = 0.002  # of the sensors' distance: less is not worth a word
+SLIGHT_NOISE_M = 1e-5  # m: less is told as less than 0.01 mm
 SMALLEST_JOINED_M, LARGEST_JOINED_M = 0.005, 3.0  # m between joined sensors, beyond which a unit is doubted
 OWN_EDGES_SHOWN = 3  # edges of a file's own hierarchy that are named where they were not found
 GIVEN_EDGE_MAX_RATIO = 1.5  # a given edge that fits so many times worse than another
@@ -245,9 +246,10 @@ def describe_joints(
             LARGE_RESIDUAL_SHARE if noise > 0 else HUGE_RESIDUAL_SHARE
         )  # where the noise is not known, only what no noise could be
         if joint.residual > LARGE_RESIDUAL_NOISE_RATIO * noise and joint.residual > large * motion.size[a]:
+            explained = mm(noise) if noise >= SLIGHT_NOISE_M else "less than 0.01"
             text = (
                 f"{joint.child}: its joint with {joint.parent} comes apart by {mm(joint.residual)} mm rms, "
-                f"the noise explains {mm(noise)} mm; soft mounting, several joints in one, or not a joint"
+                f"the noise explains {explained} mm; soft mounting, several joints in one, or not a joint"
             )
             found.append(Finding("large-residual", "warning", text, ends, value=joint.residual, unit="m"))
         if joint.point == "determined" and joint.half_width is not None:

@@ -99,6 +99,8 @@ def read_skeleton(path: str | Path) -> Skeleton:
     data = read_checked(place, SKELETON_FILE_MOST_BYTES)
     if not data.lstrip().startswith(b"{"):
         way = f"if it is a recording, fit it first: condyle fit {place} -o DIR, and name that folder"
+        if (place.parent / SKELETON).is_file():
+            way = f"name the folder that it lies in: {place.parent}"
         raise CondyleError(f"is no skeleton.json, nor the folder of a fit; {way}", code="bad-skeleton", path=place)
     skeleton = from_json(data, path=place)
     manifest = read_manifest(place.parent) if place.name == SKELETON else None

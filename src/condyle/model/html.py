@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..findings import merge_findings
+
 if TYPE_CHECKING:
     from ..maths.arrays import Floats
     from .skeleton import Skeleton
@@ -149,7 +151,9 @@ def render_facts(skeleton: Skeleton) -> str:
         )
         for limb in skeleton.limbs
     ]
-    told = "".join(f"<li>{escape(str(one))}</li>" for one in skeleton.findings if one.severity != "info")
+    told = "".join(
+        f"<li>{escape(str(one))}</li>" for one in merge_findings(skeleton.findings) if one.severity != "info"
+    )
     return (
         f"<p><b>{escape(str(skeleton))}</b></p>"
         + (f"<ul>{told}</ul>" if told else "")

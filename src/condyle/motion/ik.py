@@ -140,8 +140,10 @@ def fit_motion(
     if slide is not None:
         _settle_threads(run, take, slide)
     if robust:
+        begin_step("solving the motion again where sensors are far off")
         _reweigh(run, longest_gap)
     if smooth is not None:
+        begin_step("smoothing the motion")
         _smooth(run, take, smooth)
     motion = run.motion(longest_gap)
     motion = replace(motion, slide=follow_threads(skeleton, slide, motion.R_parent_body, take.segment))

@@ -78,7 +78,7 @@ def list_lengths(found: ComparedFigures) -> tuple[list[str], list[list[object]]]
     for row in found.lengths:
         between = describe_ends((row.body, row.joints, row.axes))
         cells = [
-            None if length is None or width is None else f"{1000 * length:.1f} +- {1000 * width:.1f}"
+            None if length is None or width is None else f"{1000 * length:.1f} ± {1000 * width:.1f}"
             for length, width in zip(row.length, row.half_width, strict=True)
         ]
         rows.append([row.body, between, *cells, None if row.apart is None else f"{row.apart:.2f}"])
@@ -121,7 +121,7 @@ def write_comparison(path: str | os.PathLike[str], found: ComparedFigures) -> No
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     def line(cells: Sequence[object], kind: str) -> str:
-        shown = ["" if cell is None else escape(str(cell)).replace("+-", "&plusmn;") for cell in cells]
+        shown = ["" if cell is None else escape(str(cell)) for cell in cells]
         inside = "".join(f"<{kind}>{cell}</{kind}>" for cell in shown)
         return f"<tr>{inside}</tr>"
 

@@ -120,10 +120,10 @@ def _describe(segment: _Segment, parts: Sequence[Lengths], shared: Lengths) -> F
     key = _choose_keys(parts)[0]
     only = shared.part([key])
     each = [part.part([key]) for part in parts if key in part.keys]
-    alone = ", ".join(f"{mm(one.value[0])} +- {mm(Z95 * one.sd[0])}" for one in each)
+    alone = ", ".join(f"{mm(one.value[0])} ± {mm(Z95 * one.sd[0])}" for one in each)
     a, b = (next(name for name in edge if name in segment.ends) for edge in key[1])
     text = (
         f"{' and '.join(segment.sensors)} sit on one segment and count as {len(segment.sensors)} mountings of it: "
-        f"between {a} and {b} it is {mm(only.value[0])} +- {mm(Z95 * only.sd[0])} mm long, by each alone {alone} mm"
+        f"between {a} and {b} it is {mm(only.value[0])} ± {mm(Z95 * only.sd[0])} mm long, by each alone {alone} mm"
     )
     return Finding("two-sensors", "info", text, segment.sensors, value=float(only.value[0]), unit="m")

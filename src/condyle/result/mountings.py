@@ -82,7 +82,7 @@ def describe_prior(what: str, before: Lengths, after: Lengths) -> Finding:
     most = int(change.argmax())
     text = (
         f"{what}, which the lengths themselves tell; most changed {before.keys[most][0]}: {mm(after.value[most])} mm, "
-        f"without it {mm(before.value[most])} +- {mm(Z95 * float(before.sd[most]))} mm"
+        f"without it {mm(before.value[most])} ± {mm(Z95 * float(before.sd[most]))} mm"
     )
     return Finding("prior-learned", "info", text, (before.keys[most][0],), value=float(change[most]), unit="m")
 

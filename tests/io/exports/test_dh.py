@@ -23,3 +23,10 @@ def test_a_figure_without_axes_has_an_empty_table_and_is_told(tmp_path: Path) ->
     assert json.loads(written.files[0].read_text())["chains"] == []
     assert [(told.code, told.severity) for told in written.findings] == [("no-axes", "warning")]
     assert "no joint turns about one axis" in written.findings[0].text
+
+
+def test_all_formats_leave_it_out_where_no_joint_has_an_axis(tmp_path: Path) -> None:
+    written = walkers.fitted(1, "walk", 10.0, True).export("all", tmp_path)
+    assert not [file.name for file in written.files if ".dh." in file.name]
+    assert "no-axes" not in {told.code for told in written.findings}
+    assert any(".dh." in file.name for file in machines.fitted("ur5").export("all", tmp_path / "arm").files)

@@ -57,9 +57,8 @@ export class DataTable<Row> {
     tools.append(copied, save);
     const head = el("tr");
     columns.forEach((column, c) => {
-      const label = button(column.title, column.hint ?? `Sort by ${column.title}`, () => this.sort(c), {
-        class: "sort",
-      });
+      const label = button("", column.hint ?? `Sort by ${column.title}`, () => this.sort(c), { class: "sort" });
+      label.append(el("span", { text: column.title }));
       if (column.unit) label.append(el("span", { class: "unit", text: ` ${column.unit}` }));
       const kind = column.picture ? "picture" : column.numeric ? "numeric" : "";
       const header = el("th", { scope: "col", class: kind }, label);

@@ -8,6 +8,7 @@ from ...errors import CondyleError
 from ...findings import Finding
 from ...model.chains import find_chains
 from ...model.motion import forward
+from ...model.skeleton import TURNING
 from ..axes_file import AXES_FORMATS, write_axes
 from .scene import FigureFormat, Scene, Written
 
@@ -25,4 +26,9 @@ def write_dh(scene: Scene, path: Path) -> Written:
     return Written(tuple(files), tuple(told))
 
 
-FORMAT = FigureFormat("dh", "Denavit-Hartenberg tables, product of exponentials", ".dh.json", write_dh)
+def has_axes(scene: Scene) -> bool:
+    """Whether a joint has an axis."""
+    return any(joint.kind in TURNING for joint in (*scene.skeleton.joints, *scene.skeleton.loops))
+
+
+FORMAT = FigureFormat("dh", "Denavit-Hartenberg tables, product of exponentials", ".dh.json", write_dh, suits=has_axes)

@@ -83,7 +83,7 @@ def _can_write(form: FigureFormat, scene: Scene, *, asked: bool) -> bool:
         if asked:
             raise
         return False
-    return True
+    return asked or form.suits is None or form.suits(scene)
 
 
 def write_formats(scene: Scene, formats: Sequence[FigureFormat], folder: Path, stem: str) -> Written:

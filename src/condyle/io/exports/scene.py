@@ -64,6 +64,7 @@ class FigureFormat:
     write  writes `path`, whose name ends in `suffix`, and files beside it whose names begin with its stem. Where it
            fails, what it wrote is thrown away
     check  raises where this scene cannot be written at all (a missing extra, a forest), before anything is
+    suits  whether it would hold anything of this scene; where not, "all" leaves it out
     """
 
     name: str
@@ -71,6 +72,7 @@ class FigureFormat:
     suffix: str
     write: Callable[[Scene, Path], Written]
     check: Callable[[Scene], None] | None = None
+    suits: Callable[[Scene], bool] | None = None
 
 
 def number_file(path: Path, number: int) -> Path:
