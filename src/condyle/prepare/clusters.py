@@ -460,7 +460,7 @@ def _misfits(body: str, part: _PosedCluster, metres: float, time: Floats | None)
             f"{body}: in {len(rows)} of {len(part.soft)} frames all its markers move against each other, by up to "
             f"{1000 * worst:.0f} mm (soft skin or straps); its poses are poor there, and kept"
         )
-        found.append(_describe_misfit(body, text, rows, worst, time))
+        found.append(_make_finding(body, text, rows, worst, time))
     rows = np.flatnonzero(part.misfit)
     if len(rows):
         worst, saved = metres * float(part.misfit.max()), int(part.rescued.sum())
@@ -472,11 +472,11 @@ def _misfits(body: str, part: _PosedCluster, metres: float, time: Floats | None)
             f"{1000 * worst:.0f} mm (swapped, ghost or touched markers); {', '.join(done)}"
         )
         severity: Severity = "warning" if len(rows) > MANY_MISFITS_SHARE * len(part.misfit) else "info"
-        found.append(_describe_misfit(body, text, rows, worst, time, severity))
+        found.append(_make_finding(body, text, rows, worst, time, severity))
     return found
 
 
-def _describe_misfit(
+def _make_finding(
     body: str, text: str, rows: Ints, worst: float, time: Floats | None, severity: Severity = "warning"
 ) -> Finding:
     span = None
