@@ -15,6 +15,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+import condyle
 from condyle import Take
 from condyle.findings import Finding
 from condyle.io.formats import ReadOptions as ReadingOptions
@@ -25,7 +26,19 @@ from condyle.prepare.shapes import extent
 from condyle.simulate import Disturbances, Truth, World, device, flesh, linkage, simulate
 from condyle.simulate.seeds import stream
 
-from .harness import Case, Table, arguments, fit, length_errors, measured, percent, progress, publish, rms
+from .harness import (
+    Case,
+    Table,
+    arguments,
+    length_errors,
+    lengths_held,
+    measured,
+    percent,
+    progress,
+    publish,
+    rms,
+    true_lengths,
+)
 from .real import table_of_files
 
 CM, MM = 0.01, 0.001
@@ -119,6 +132,8 @@ class Result:
     hits: dict[tuple[str, float], Hits] = field(
         default_factory=lambda: {(kind, length): Hits() for kind in KINDS for length in LENGTHS}
     )
+    limbs: int = 0
+    held: list[bool] = field(default_factory=list)
     errors: dict[str, list[float]] = field(
         default_factory=lambda: {"none": [], "unnoticed": [], "left out": [], "exchanged back": []}
     )
@@ -133,7 +148,10 @@ def measure(case: Marked, seeds: Sequence[int]) -> Result:
             take, told = formed(recording, groups)
             result.alarms += bool(told)
             if k == 0:
-                result.errors["none"] += length_errors(fit(take).skeleton, world.truth).values()
+                skeleton = condyle.fit(take).skeleton
+                result.limbs += len(true_lengths(world.truth))
+                result.held += lengths_held(skeleton, world.truth).values()
+                result.errors["none"] += length_errors(skeleton, world.truth).values()
         world, recording, groups = marked(case, seed)
         for (kind, length), hits in result.hits.items():
             if case.ends == "hidden" and length <= HIDDEN:
@@ -145,7 +163,8 @@ def measure(case: Marked, seeds: Sequence[int]) -> Result:
             if length == FITTED and kind == KINDS[0]:
                 for way, errors in result.errors.items():
                     if way != "none":
-                        errors += length_errors(fit(_treated(wrong, groups, way)).skeleton, world.truth).values()
+                        skeleton = condyle.fit(_treated(wrong, groups, way)).skeleton
+                        errors += length_errors(skeleton, world.truth).values()
     return result
 
 
@@ -311,6 +330,7 @@ def row(case: Marked, result: Result) -> list[str]:
     off = [value for hits in result.hits.values() for value in hits.off]
     cells.append(f"{np.median(off):.3f}, {max(off):.2f}" if off else "-")
     cells.append(" / ".join(f"{rms(errors) / CM:.3f}" for errors in result.errors.values()))
+    cells.append(f"{len(result.errors['none'])} of {result.limbs}, {sum(result.held)}")
     return cells
 
 
@@ -323,6 +343,8 @@ def main() -> None:
             "clean": result.clean,
             "alarms": result.alarms,
             "errors": result.errors,
+            "limbs": result.limbs,
+            "held": result.held,
             "swaps": {f"{kind} {length:g}": vars(hits) for (kind, length), hits in result.hits.items()},
         }
         progress(" | ".join(rows[-1]))
@@ -330,6 +352,7 @@ def main() -> None:
     heads += [f"{length:g} s: told, the right two alone, both ends within {NEAR:g} s" for length in LENGTHS]
     heads += ["the right two alone: inside a body / between two", "worse end off, median and most, s"]
     heads.append(f"length error, cm: none exchanged / {FITTED:g} s inside a body unnoticed / left out / exchanged back")
+    heads.append("lengths told without an exchange, and within their 95 % interval")
     how = (
         f"Every bone of a person, or of a linkage, carries four or five markers in a box of 16 x 10 x 5 cm; "
         f"{SECONDS:g} s at {RATE:g} Hz. Two of them bear each other's labels for so long: two of one body, one of each "

@@ -183,6 +183,33 @@ def test_a_marker_that_comes_loose_is_left_out_however_slowly(rng) -> None:
         assert turned_alike(to_take(made).R_world_body[700:740, 0], turns["arm"][700:740]) < 1.0
 
 
+def slide(position: np.ndarray, R: np.ndarray, columns: list[int]) -> None:
+    """Markers moved on their body by 3 cm each, in directions of their own, and back, in frames 400 to 600."""
+    away = np.sin(np.pi * np.clip((np.arange(len(position)) - 400) / 200, 0, 1))
+    aside = np.concatenate([np.eye(3), -np.eye(3)])
+    for column, direction in zip(columns, aside, strict=False):
+        position[:, column] += np.einsum("nij,nj->ni", R, 0.03 * away[:, None] * direction)
+
+
+def test_where_all_markers_of_a_cluster_slide_the_motion_is_kept_and_told(rng) -> None:
+    position, turns = world(rng, 1000, NOISE)
+    slide(position, turns["leg"], [4, 5, 6, 7, 8])
+    made = form_bodies([recorded(position)], GROUPS)[0]
+    assert to_take(made).seen.all()
+    (found,) = (finding for finding in made.findings if finding.code == "cluster-misfit")
+    assert "all its markers move against each other" in found.text
+    assert found.severity == "warning"
+    assert 400 < (found.frame or 0) < 500
+
+
+def test_two_markers_of_five_that_slide_are_left_out(rng) -> None:
+    position, turns = world(rng, 1000, NOISE)
+    slide(position, turns["leg"], [4, 6])
+    made = form_bodies([recorded(position)], GROUPS)[0]
+    assert [finding.text for finding in made.findings if "against each other" in finding.text] == []
+    assert turned_alike(to_take(made).R_world_body[450:550, 1], turns["leg"][450:550]) < 0.1
+
+
 def test_two_wrong_markers_of_five_are_both_left_out(rng) -> None:
     position, turns = world(rng, 300, NOISE)
     position[10, [4, 6]] += [[0.1, 0, 0], [0, 0, 0.15]]

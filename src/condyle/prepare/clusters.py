@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import CondyleError
-from ..findings import Finding
+from ..findings import Finding, Severity
 from ..io.bodies_file import check_groups
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import robust_sd
@@ -39,6 +39,11 @@ SKIN_MAX_TIMES = 2.0  # that limit, below which skin stays, and
 SKIN_MAX_S = (
     0.4  # s that it is away: of 411 stretches of 77 recorded files 111 are, for 0.24 s at most; the next lasts 0.55
 )
+# A marker that is away for longer has come loose. Where all markers of a cluster move against each other, the skin
+# under them is bent for as long as a joint is, and to leave that out would leave out the motion:
+SOFT_MAX_STEP = 1.0  # of that limit, from a frame to the next as a stretch begins and ends: labels change by several
+SOFT_MAX_SHARE = 0.6  # fit error over the cluster's size beyond which a pose says nothing of its bone
+LOOSE_MIN_FITS_SHARE = 0.5  # of the frames fit without the same markers: recorded loose ones 0.96, simulated skin 0.3
 LOOSE_MIN_SHARE = 0.1  # usual fit error over the cluster's size above which the markers are no rigid cluster
 NARROW_MAX_RATIO = 0.1  # width over length of a cluster below which its turn about the line is poorly known
 MANY_MISFITS_SHARE = 0.005  # share of frames above which misfits are a warning
@@ -76,6 +81,7 @@ class _PosedCluster:
     error     (N,)  root mean square distance of the seen markers from the shape; NaN without a pose
     misfit    (N,)  fit error of the frames that did not fit as they were; 0 elsewhere
     rescued   (N,)  those that did after markers were left out; the other misfits have no pose
+    soft      (N,)  fit error of the frames in which all markers move against each other; 0 elsewhere
     """
 
     shape: Shape
@@ -84,6 +90,7 @@ class _PosedCluster:
     error: Floats
     misfit: Floats
     rescued: Bools
+    soft: Floats
 
 
 class _Look(NamedTuple):
@@ -340,7 +347,8 @@ def _pose(cloud: Floats, shape: Shape, look: _Look, recording: Ints, time: Float
     """Poses; where the fit is gross, without the markers that spoil it, or none."""
     use = find_seen(cloud) & shape.placed
     R, p, error, limit = look
-    misfit = np.where(_find_outliers(error, limit, use, recording, time), error, 0.0)
+    off, bent = _find_outliers(cloud, shape, look, use, recording, time)
+    misfit, soft = np.where(off, error, 0.0), np.where(bent, error, 0.0)
     rescued = np.zeros(len(cloud), dtype=bool)
     rows = np.flatnonzero(misfit)
     for _ in range(cloud.shape[1] - 3):
@@ -359,24 +367,50 @@ def _pose(cloud: Floats, shape: Shape, look: _Look, recording: Ints, time: Float
     left = error * np.sqrt(count_free(use) / seen)
     again = np.flatnonzero(misfit)  # fitted to fewer markers, or to none
     left[again] = np.sqrt(sum_squares(cloud[again], shape, R[again], p[again], use[again]) / seen[again])
-    return _PosedCluster(shape, R, p, np.where(np.isnan(p[:, 0]), np.nan, left), misfit, rescued)
+    return _PosedCluster(shape, R, p, np.where(np.isnan(p[:, 0]), np.nan, left), misfit, rescued, soft)
 
 
-def _find_outliers(error: Floats, limit: float, use: Bools, recording: Ints, time: Floats) -> Bools:
+def _find_outliers(
+    cloud: Floats, shape: Shape, look: _Look, use: Bools, recording: Ints, time: Floats
+) -> tuple[Bools, Bools]:
     """(n,) the frames whose fit error is above the limit, but for skin: it moves away and back little by little, with
-    the same markers seen (n, k), never far and not for long. A marker that stays away has come loose.
+    the same markers seen (n, k), never far and not for long. A marker that stays away has come loose; where all of them
+    move against each other for longer, the frames (n,) are soft and keep their poses.
 
     recording, time   (n,), (n,) [s] of the frames; NaN where there is no time
     """
+    error, limit = look.error, look.limit
     misfit = np.asarray(error > limit)
+    soft = np.zeros(len(misfit), dtype=bool)
     changed = np.flatnonzero(misfit[1:] != misfit[:-1]) + 1
     for first, stop in pairwise(changed.tolist()):
-        within = recording[first - 1] == recording[stop] and time[stop] - time[first - 1] <= SKIN_MAX_S
-        if not misfit[first] or not within or error[first:stop].max() > SKIN_MAX_TIMES * limit:
+        rows, ends = slice(first, stop), (first, stop)
+        within = recording[first - 1] == recording[stop] and all((use[k] == use[k - 1]).all() for k in ends)
+        if not misfit[first] or not within:
             continue
-        smooth = all(abs(error[k] - error[k - 1]) < SUDDEN_MIN_SHARE * limit for k in (first, stop))
-        misfit[first:stop] = not (smooth and all((use[k] == use[k - 1]).all() for k in (first, stop)))
-    return misfit
+        step = max(abs(error[k] - error[k - 1]) for k in ends) / limit
+        away, most = time[stop] - time[first - 1], error[rows].max()
+        if away <= SKIN_MAX_S:
+            misfit[rows] = not (step < SUDDEN_MIN_SHARE and most <= SKIN_MAX_TIMES * limit)
+        elif away > SKIN_MAX_S and step < SOFT_MAX_STEP and most <= SOFT_MAX_SHARE * shape.size:
+            soft[rows] = not _are_loose(cloud[rows], shape, use[rows], limit)
+    return misfit & ~soft, soft
+
+
+def _are_loose(cloud: Floats, shape: Shape, use: Bools, limit: float) -> bool:
+    """Whether many frames of a stretch fit without the same few markers, or too few are seen to tell."""
+    use = use.copy()
+    spare = int(use.sum(axis=1).min()) - 3
+    for _ in range(spare):
+        fits = np.full(use.shape[1], -1.0)
+        for k in np.flatnonzero(use.any(axis=0)):
+            without = use.copy()
+            without[:, k] = False
+            fits[k] = (fit_error(cloud, shape, *fit_poses(cloud, shape, without), without) <= limit).mean()
+        if fits.max() >= LOOSE_MIN_FITS_SHARE:
+            return True
+        use[:, np.argmax(fits)] = False
+    return spare < 1
 
 
 def _worst(cloud: Floats, shape: Shape, use: Bools) -> Ints:
@@ -398,6 +432,7 @@ def _part(cluster: _PosedCluster, rows: slice) -> _PosedCluster:
         cluster.error[rows],
         cluster.misfit[rows],
         cluster.rescued[rows],
+        cluster.soft[rows],
     )
 
 
@@ -419,6 +454,14 @@ def _describe_fit_errors(body: str, part: _PosedCluster, metres: float, time: Fl
             "check that they belong together"
         )
         found.append(Finding("cluster-misfit", "warning", text, (body,), value=size, unit="m"))
+    rows = np.flatnonzero(part.soft)
+    if len(rows):
+        worst = metres * float(part.soft.max())
+        text = (
+            f"{body}: in {len(rows)} of {len(part.soft)} frames all its markers move against each other, by up to "
+            f"{1000 * worst:.0f} mm (soft skin or straps); its poses are poor there, and kept"
+        )
+        found.append(_make_finding(body, text, rows, worst, time))
     rows = np.flatnonzero(part.misfit)
     if len(rows):
         worst, saved = metres * float(part.misfit.max()), int(part.rescued.sum())
@@ -429,14 +472,18 @@ def _describe_fit_errors(body: str, part: _PosedCluster, metres: float, time: Fl
             f"{body}: in {len(rows)} of {len(part.misfit)} frames its markers are off their cluster's shape by up to "
             f"{1000 * worst:.0f} mm (swapped, ghost or touched markers); {', '.join(done)}"
         )
-        span = None
-        if time is not None and np.isfinite(time[rows[[0, -1]]]).all():
-            span = (float(time[rows[0]]), float(time[rows[-1]]))
-        severity = "warning" if len(rows) > MANY_MISFITS_SHARE * len(part.misfit) else "info"
-        found.append(
-            Finding("cluster-misfit", severity, text, (body,), span, worst, "m", int(rows[0]), len(rows))  # type: ignore[arg-type]
-        )
+        severity: Severity = "warning" if len(rows) > MANY_MISFITS_SHARE * len(part.misfit) else "info"
+        found.append(_make_finding(body, text, rows, worst, time, severity))
     return found
+
+
+def _make_finding(
+    body: str, text: str, rows: Ints, worst: float, time: Floats | None, severity: Severity = "warning"
+) -> Finding:
+    span = None
+    if time is not None and np.isfinite(time[rows[[0, -1]]]).all():
+        span = (float(time[rows[0]]), float(time[rows[-1]]))
+    return Finding("cluster-misfit", severity, text, (body,), span, worst, "m", int(rows[0]), len(rows))
 
 
 def _absent(found: Mapping[str, int], bodies: Mapping[str, Sequence[str]]) -> list[Finding]:
