@@ -612,13 +612,13 @@ def _on_room(
     return np.asarray(unlike | (still[0] != still[1]) & none & (motion.lever[edges] < FREE_MAX_LEVER_RATIO))
 
 
-def above_noise(fits: PairFits, edges: Ints, noise: Noise) -> Bools:
-    """(J,) whether an edge leaves more than the noise of its two sensors explains."""
+def above_noise(fits: PairFits, edges: Ints, noise: Noise, ratio: float = NOISE_MIN_RATIO) -> Bools:
+    """(J,) whether an edge leaves more than `ratio` times what the noise of its two sensors explains."""
     i, j = fits.pairs[edges].T
     reach = np.linalg.norm(fits.p_child_joint[edges], axis=1) + np.linalg.norm(fits.p_parent_joint[edges], axis=1)
     turned = 2 * (np.maximum(noise.orientation[i], noise.orientation[j]) * reach) ** 2
     loud = np.sqrt(3 * (noise.position[i] ** 2 + noise.position[j] ** 2) + turned)
-    return np.asarray(fits.residual[edges] > NOISE_MIN_RATIO * loud)
+    return np.asarray(fits.residual[edges] > ratio * loud)
 
 
 def _apart(
