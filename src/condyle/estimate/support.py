@@ -45,7 +45,7 @@ DOUBTED_SUPPORT = 0.9  # at most, of an edge that another calm body could have, 
 UNEXPLAINED_MAX_SHARE = 0.25  # residual over what the joint has to explain, from which on it may be several joints
 UNEXPLAINED_ALWAYS_SHARE = 0.5  # ... however much the others leave: it explains less than three quarters of the square
 # Residual over the usual one from which on an edge may be several joints as well: 4 of 264 right edges of data/more,
-# none of 859 sure ones of 17 recorded clips with sensors added, and 5 of 20 across a trunk that nobody wore.
+# none of 859 sure ones of 13 recorded clips with sensors added, and 5 of 20 across a trunk that nobody wore.
 LOOSE_MEDIANS = 3.0
 LOOSE_NOISE_RATIO = 2.0  # ... and residual over what noise explains; right ones in white noise have 1.1
 NEIGHBOUR_QUANTILE = 0.25  # of the distances between joined sensors: that of neighbours, whatever else is not worn
