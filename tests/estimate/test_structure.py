@@ -517,6 +517,15 @@ def test_a_plain_hinge_turns_about_one_axis_near_its_sensors_for_a_second_and_a_
     assert not plain(main_deg=0.2)
 
 
+def test_motion_that_is_new_in_every_frame_is_not_taken_for_noise() -> None:
+    world = simulate(human(), "walk", seconds=10, rate=12, seed=1, disturbances=Disturbances(0.002, 0.009))
+    order = np.random.default_rng(1).permutation(world.take.frames)
+    R, p = (poses[order] for poses in (world.take.R_world_body, world.take.p_world_body))
+    found = infer_structure(replace(world.take, R_world_body=R, p_world_body=p))
+    assert np.median(found.rows.noise.orientation) > 30 * 0.009
+    assert np.median(found.noise.orientation) < 3 * 0.009
+
+
 # m: hips of people who run on a treadmill sway by 0.03
 @pytest.mark.parametrize(("sway", "joined"), [(0.0, True), (0.02, False)])
 def test_a_body_that_turns_about_a_place_that_sways_is_not_joined_to_the_room(sway: float, joined: bool) -> None:

@@ -159,8 +159,9 @@ def infer_structure(
     """
     rows, fits, edges, held = _read_trusted(take, fixed, paper)
     all_given = 0 < len(held) == take.bodies - 1
-    sums, good, noise = rows.sums, rows.good, rows.noise.of_rows(rows.every)
-    turn, drift = measure_world_motion(take, rows.noise, good)
+    sums, good, of_frames = rows.sums, rows.good, _cap_noise(rows, fits, edges)
+    noise = of_frames.of_rows(rows.every)
+    turn, drift = measure_world_motion(take, of_frames, good)
     motion = measure_motion(rows.take, sums, fits, noise)
     resting = _score_resting(fits, motion, turn, drift, edges, still_world)
     nearness = NEARNESS_POWER * _log_reach(fits)
@@ -190,7 +191,7 @@ def infer_structure(
     elif not paper:
         free = _on_room(sums, fits, motion, tree.edges, noise, turn, drift, still_world)
         apart = _apart(sums, fits, motion, tree, noise, free, between, strangers)
-        screws = _find_screws(take, fits, motion, noise, rows.noise, tree.edges)
+        screws = _find_screws(take, fits, motion, noise, of_frames, tree.edges)
         apart = {edge: reason for edge, reason in apart.items() if edge not in screws}
         apart |= {int(edge): "slider" for edge in tree.edges if int(edge) in sliders}
         apart = {edge: reason for edge, reason in apart.items() if edge not in held or reason == "slider"}
@@ -201,7 +202,7 @@ def infer_structure(
     sliders = {k: slide for k, slide in sliders.items() if apart.get(k) == "slider" or _closes(take, fits, tree, k)}
     facts = (rows, sums, fits, motion, tree, apart, determined, loops, tied)
     scores = (handicap, nearness, between)
-    return Structure(*facts, *scores, trials, search, good, rows.noise, turn, drift, sliders, screws)
+    return Structure(*facts, *scores, trials, search, good, of_frames, turn, drift, sliders, screws)
 
 
 def _read_trusted(
@@ -220,6 +221,14 @@ def _read_trusted(
         fits = _candidates(rows)
         edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
     return rows, fits, edges, held
+
+
+def _cap_noise(rows: RowTake, fits: PairFits, edges: Ints) -> Noise:
+    """Noise in a frame, no more of it than the edges (J,) of the plain tree leave: in few frames a second fast motion
+    looks like noise, and under that any two bodies turn about one axis alone, and about one point.
+    """
+    joints = fits.pairs[edges], fits.p_child_joint[edges], fits.p_parent_joint[edges]
+    return rows.noise.cap(*joints, np.sqrt(rows.every) * fits.residual[edges])
 
 
 def _score_names(names: Sequence[str], pairs: Ints, edges: Ints) -> tuple[Floats, Bools, Floats]:
@@ -603,13 +612,13 @@ def _on_room(
     return np.asarray(unlike | (still[0] != still[1]) & none & (motion.lever[edges] < FREE_MAX_LEVER_RATIO))
 
 
-def above_noise(fits: PairFits, edges: Ints, noise: Noise) -> Bools:
-    """(J,) whether an edge leaves more than the noise of its two sensors explains."""
+def above_noise(fits: PairFits, edges: Ints, noise: Noise, ratio: float = NOISE_MIN_RATIO) -> Bools:
+    """(J,) whether an edge leaves more than `ratio` times what the noise of its two sensors explains."""
     i, j = fits.pairs[edges].T
     reach = np.linalg.norm(fits.p_child_joint[edges], axis=1) + np.linalg.norm(fits.p_parent_joint[edges], axis=1)
     turned = 2 * (np.maximum(noise.orientation[i], noise.orientation[j]) * reach) ** 2
     loud = np.sqrt(3 * (noise.position[i] ** 2 + noise.position[j] ** 2) + turned)
-    return np.asarray(fits.residual[edges] > NOISE_MIN_RATIO * loud)
+    return np.asarray(fits.residual[edges] > ratio * loud)
 
 
 def _apart(
