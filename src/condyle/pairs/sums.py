@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints, first_seen
+from ..maths.least_squares import SYMMETRIC_ENTRIES, SYMMETRIC_PLACES
 from ..maths.spool import POSE_BYTES, blocks_of, empty
 from ..model.values import dataclass
 
@@ -83,13 +84,17 @@ def sum_rows(pose: Floats, seen: Bools, gram: Floats | None = None) -> RowSums:
     """
     _, n, m, _ = pose.shape
     whole = bool(seen.all())
-    sums = PoseProducts.of(pose.reshape(3 * n, 4 * m), m, None if whole else seen, gram=gram).pairs()
-    R = pose[..., :3]
-    own = np.matmul(R.transpose(1, 2, 3, 0), R.transpose(1, 2, 0, 3))  # (N, m, 3, 3)
-    if whole:
-        child = np.broadcast_to(own.sum(axis=0)[:, None], (m, m, 3, 3))
+    products = PoseProducts.of(pose.reshape(3 * n, 4 * m), m, None if whole else seen, gram=gram)
+    sums = products.pairs()
+    if whole:  # then the products of all columns have them
+        k = np.arange(m)
+        child = np.broadcast_to(products.gram.reshape(m, 4, m, 4)[k, :3, k, :3][:, None], (m, m, 3, 3))
     else:
-        child = (seen.T.astype(np.float64) @ own.reshape(n, 9 * m)).reshape(m, m, 3, 3).swapaxes(0, 1)
+        own = np.empty((n, m, 6))  # the entries of R'R in each row
+        for e, (r, s) in enumerate(SYMMETRIC_ENTRIES):
+            np.einsum("xnm,xnm->nm", pose[..., r], pose[..., s], out=own[..., e])
+        found = (seen.T.astype(np.float64) @ own.reshape(n, 6 * m)).reshape(m, m, 6).swapaxes(0, 1)
+        child = found[..., SYMMETRIC_PLACES]
     return RowSums(sums.frames, sums.M, sums.b_child, sums.b_parent, sums.dd, child, child.swapaxes(0, 1))
 
 
