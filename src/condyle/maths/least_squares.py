@@ -13,7 +13,6 @@ SPAN_LOADING = 1e-9  # of unit columns: what keeps two that are alike from being
 WELL_CONDITIONED_MIN = 1e-10  # mean eigenvalues: least eigenvalue of a matrix that is inverted as it is
 INVERTED_AT_ONCE = 18  # columns up to which a matrix is inverted without taking it apart
 SYMMETRIC_ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # of a symmetric 3 x 3 matrix
-SYMMETRIC_PLACES = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])  # of each entry of the matrix among those
 SYMMETRIC_SHARE = 1e-6  # by which a covariance may differ from its transpose, or fall below zero, by rounding
 COVARIANCE_MAX_SIZE = 1e24  # of its entries: sums and products of larger ones are no numbers any more
 OPEN_RATIO = 1e-9  # of the largest singular value, below which a direction is open

@@ -170,12 +170,12 @@ def find_inliers(seen: Bools, pairs: Ints, weight: Floats | Bools) -> Bools:
     ends = np.zeros((len(pairs), seen.shape[1]), dtype=np.float32)
     ends[np.arange(len(pairs))[:, None], pairs] = 1.0
 
-    def judge(part: Bools, w: Floats | Bools) -> Bools:
+    def compare(part: Bools, w: Floats | Bools) -> Bools:
         both, kept = part[:, pairs].all(axis=2), w > 1e-9
         asked, agree = (one.astype(np.float32) @ ends > 0 for one in (both, kept))  # at any joint of the body
         return np.asarray(part & (~asked | agree))
 
-    return over_frames(judge, seen, weight)
+    return over_frames(compare, seen, weight)
 
 
 def blame_partners(pairs: Ints, lost: Bools) -> Bools:

@@ -15,7 +15,6 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints, first_seen
-from ..maths.least_squares import SYMMETRIC_ENTRIES, SYMMETRIC_PLACES
 from ..maths.spool import POSE_BYTES, blocks_of, empty
 from ..model.values import dataclass
 
@@ -90,11 +89,12 @@ def sum_rows(pose: Floats, seen: Bools, gram: Floats | None = None) -> RowSums:
         k = np.arange(m)
         child = np.broadcast_to(products.gram.reshape(m, 4, m, 4)[k, :3, k, :3][:, None], (m, m, 3, 3))
     else:
-        own = np.empty((n, m, 6))  # the entries of R'R in each row
-        for e, (r, s) in enumerate(SYMMETRIC_ENTRIES):
-            np.einsum("xnm,xnm->nm", pose[..., r], pose[..., s], out=own[..., e])
-        found = (seen.T.astype(np.float64) @ own.reshape(n, 6 * m)).reshape(m, m, 6).swapaxes(0, 1)
-        child = found[..., SYMMETRIC_PLACES]
+        own, (r, s) = np.empty((n, m, 6)), np.triu_indices(3)  # the entries of R'R in each row
+        for e in range(6):
+            np.einsum("xnm,xnm->nm", pose[..., r[e]], pose[..., s[e]], out=own[..., e])
+        child = np.empty((m, m, 3, 3))
+        child[..., r, s] = (seen.T.astype(np.float64) @ own.reshape(n, 6 * m)).reshape(m, m, 6).swapaxes(0, 1)
+        child[..., s, r] = child[..., r, s]
     return RowSums(sums.frames, sums.M, sums.b_child, sums.b_parent, sums.dd, child, child.swapaxes(0, 1))
 
 
