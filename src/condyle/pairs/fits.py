@@ -28,9 +28,6 @@ GAP_ROWS = 512
 # Multiplications of a product that OpenBLAS makes without laying its factors out anew: 0.18 ms for 15 joints in 4,050
 # rows; as one product 0.35.
 SMALL_PRODUCT = 500_000
-# Joints of a table that are solved together, whose numbers stay in the cache: 10 ms for 98,000 joints; with 2,048 of
-# them 17, with all at once 27. For 12,000 joints 1.5, 2.2 and 2.4.
-FITTED_AT_A_TIME = 8_192
 OWN_LOADING = 1e-15  # of mean rotations' own products, which a body that spins through its rows leaves singular
 RANK_RATIO = 1e-6  # singular values below this share of the largest are rounding: the direction is not determined
 
@@ -162,20 +159,8 @@ def fit_joints(sums: PairSums, ridge: float, ridge_parent: Floats | float = 0.0)
 
 def fit_laid_out(sums: PairSums, ridge: float, ridge_parent: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
     """The same from sums with the axes of bodies first: M (3, 3, ...), b_child and b_parent (3, ...). Loops over three
-    numbers would take most of the time. Of tables (w, P) of joints, so many rows at a time that they stay in the cache.
+    numbers would take most of the time.
     """
-    if sums.frames.ndim == 2 and sums.frames.size > FITTED_AT_A_TIME:
-        w, P = sums.frames.shape
-        c, l, residual = np.empty((w, P, 3)), np.empty((w, P, 3)), np.empty((w, P))
-        for rows in blocks_of(w, P, FITTED_AT_A_TIME):
-            part = sums.map(lambda values, rows=rows: values[..., rows, :])
-            c[rows], l[rows], residual[rows] = _fit_entries(part, ridge, ridge_parent)
-        return c, l, residual
-    return _fit_entries(sums, ridge, ridge_parent)
-
-
-def _fit_entries(sums: PairSums, ridge: float, ridge_parent: Floats | float) -> tuple[Floats, Floats, Floats]:
-    """The same of all at once."""
     share, stiff = 1 / np.maximum(sums.frames, 1), 1 + np.asarray(ridge_parent)
     A, b_child, b_parent = sums.M * share, sums.b_child * share, sums.b_parent * share
     # With the half in the parent solved for, [[1 + ridge, -A], [-A', stiff]] [c; l] = [b_child; b_parent] is 3 x 3.
