@@ -171,10 +171,11 @@ def _carry_errors(
     # Where most joints come apart by noise alone no skin moves and no field is bent: what another one shows is its own.
     clean, world = bool(2 * small.sum() > J), not take.markers  # bodies that cameras see are in no bent field
 
-    def pull(a: int, X: Floats) -> Floats:
-        at = inverse.reach(a)
-        near = flat if len(at) == flat.shape[1] else flat[:, at]
-        return np.concatenate([near.T @ X, near.T @ blocks.move_along(a)], axis=1)
+    def pull(joints: Ints, shapes: Floats) -> Iterator[Floats]:
+        for a, X, along in zip(joints.tolist(), shapes, blocks.move_along(joints), strict=True):
+            at = inverse.reach(a)
+            near = flat if len(at) == flat.shape[1] else flat[:, at]
+            yield np.concatenate([near.T @ X, near.T @ along], axis=1)
 
     found = list(_find_effects(blocks, explained, white, clean, world, pull))
     white = np.array([one.white for one in found])
@@ -226,7 +227,7 @@ class _GapEffects:
     pulled: Floats | None = None
 
 
-Pull = Callable[[int, "Floats"], "Floats"]
+Pull = Callable[["Ints", "Floats"], Iterator["Floats"]]
 
 
 def _find_effects(
@@ -237,7 +238,7 @@ def _find_effects(
     explained   (J,) [m^2] per axis variance of the gap that the sensors' noise makes
     white       (J,) joints whose gap looks like noise alone
     clean       whether the usual joint has no more than that
-    pull        what shapes (3 b, F) of an error at a joint, and its centre moving along, do to the right side
+    pull        what shapes (P, 3 b, F) of errors at joints (P,), and their centres moving along, do to the right side
     """
     J, columns = len(blocks.pairs), sum(GROUP_COLUMNS)
     for part in blocks_of(J, 3 * 8 * blocks.count * columns):
@@ -290,7 +291,7 @@ def _fit_gaps(
     count = EFFECT_GROUPS if world else LOCAL_GROUPS
     groups = np.repeat(np.arange(count), GROUP_COLUMNS[:count])
     found = fit_effects(y, Q, X, groups, blocks.fresh, limit)
-    for k, gain in enumerate(found.gain):
+    for k, (gain, pulled) in enumerate(zip(found.gain, pull(joints, X), strict=True)):
         rest = (y[k] - Q[k] @ found.free[k] - X[k] @ found.random[k]).reshape(-1, 3)
         shown = (0.0, 0.0)
         if gain > EFFECT_MIN_GAIN:  # without what another centre would explain as well
@@ -309,7 +310,7 @@ def _fit_gaps(
             if white[k]:
                 variance[OWN_GROUPS:] *= sure
                 variance *= gain > 0
-        noise, pulled = bool(white[k]) and gain <= EFFECT_MIN_GAIN, pull(int(joints[k]), X[k])
+        noise = bool(white[k]) and gain <= EFFECT_MIN_GAIN
         yield _GapEffects(q[k], variance, most, rest, float(gain), shown, noise, pulled)
 
 
@@ -329,9 +330,9 @@ def _pull_shapes(
     """Each of the joints (P,) with what its shapes do to the right side, as it was made when they were fitted."""
     left, made = [a for a in joints.tolist() if found[a].pulled is None], dict[int, "Floats"]()
     for part in blocks_of(len(left), 3 * 8 * blocks.count * sum(GROUP_COLUMNS)):
-        own = left[part]
-        shapes = _shapes(blocks, np.array(own), np.stack([found[a].base for a in own]), world)
-        made |= {a: pull(a, X) for a, X in zip(own, shapes, strict=True)}
+        own = np.array(left[part])
+        shapes = _shapes(blocks, own, np.stack([found[a].base for a in own]), world)
+        made |= dict(zip(own.tolist(), pull(own, shapes), strict=True))
     for a in joints.tolist():
         pulled = found[a].pulled
         yield a, made[a] if pulled is None else pulled
@@ -445,19 +446,23 @@ class Blocks:
         back[:-steps] -= change
         return change.reshape(-1, flat.shape[1]), back.reshape(flat.shape)
 
-    def move_along(self, a: int) -> Floats:
-        """(3 b, 2) gaps of joint a, weighted, when its centre moves along the direction to either of its sensors; of
-        unit size, less where the joint turns more than ALONG_MAX_TURN_RAD.
+    def move_along(self, joints: Ints) -> Floats:
+        """(P, 3 b, 2) gaps of joints (P,), weighted, when their centres move along the direction to either of their
+        sensors; of unit size, less where a joint turns more than ALONG_MAX_TURN_RAD.
         """
-        w, total = self.weight[:, a, None], max(float(self.weight[:, a].sum()), 1e-300)
-        R_child, R_parent = self.R_child[:, a], self.R_parent[:, a]
-        out = np.zeros((self.count, 3, 2))
+        w = self.weight[:, joints].T
+        total, root = np.maximum(w.sum(axis=1), 1e-300), np.sqrt(w)[..., None]
+        R_child, R_parent = self.R_child[:, joints], self.R_parent[:, joints]  # (b, P, 3, 3)
+        out = np.zeros((len(joints), self.count, 3, 2))
         for side, (R, R_other) in enumerate(((R_child, R_parent), (R_parent, R_child))):
-            arm = R @ (self.halves[side][a] / max(float(np.linalg.norm(self.halves[side][a])), 1e-12))
-            moved = arm - R_other @ ((np.swapaxes(R_other, 1, 2) @ arm[..., None])[..., 0] * w / total).sum(axis=0)
-            turn = max(float(np.sqrt((np.square(moved) * w).sum() / total)), 1e-12)
-            out[:, :, side] = moved * np.sqrt(w) * min(1.0, (ALONG_MAX_TURN_RAD / turn) ** 2) / turn
-        return out.reshape(3 * self.count, 2)
+            half = self.halves[side][joints]
+            unit = half / np.maximum(np.linalg.norm(half, axis=1), 1e-12)[:, None]
+            arm = np.einsum("bpxy,py->pbx", R, unit)
+            mean = np.einsum("bpxy,pbx,pb->py", R_other, arm, w / total[:, None], optimize=True)
+            moved = arm - np.einsum("bpxy,py->pbx", R_other, mean)
+            turn = np.maximum(np.sqrt((np.square(moved) * w[..., None]).sum(axis=(1, 2)) / total), 1e-12)
+            out[..., side] = moved * root * (np.minimum(1.0, (ALONG_MAX_TURN_RAD / turn) ** 2) / turn)[:, None, None]
+        return out.reshape(len(joints), 3 * self.count, 2)
 
     def angle(self, a: int) -> Floats:
         """(b, 3) [rad] rotation vector of joint a from its middle pose."""

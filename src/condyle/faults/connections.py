@@ -292,9 +292,7 @@ class _Pairs:
             if 2 * length > seconds:
                 break
             windows = cut_windows(take, first, stop, length, good, near)
-            to_one, to_other = (windows.fit(np.full(len(rest), side), rest)[0] for side in (0, 1))
-            free = _free(to_one, to_other, self._off(windows, near)[:, rest])
-            free = np.where(np.isfinite(free), free, 0.0)  # who is not seen tells nothing
+            free = self._free_gaps(windows, near, rest)
             expected = float(np.sqrt(np.mean(free**2, axis=0)).max())
             score = (seconds / length - 1) * np.log(max(expected, 1e-300) / own)
             best, most = max(best, score), max(most, expected)
@@ -302,16 +300,20 @@ class _Pairs:
             return None
         return replace(one, first=first, stop=stop, points=points, gap=own, free=most, score=float(best))
 
-    def _off(self, windows: Windows, near: Ints) -> Floats:
-        """(w, k + 1) [m] gap of the best joint of each of k bodies with the others; 0 for the room, the last."""
+    def _free_gaps(self, windows: Windows, near: Ints, rest: Ints) -> Floats:
+        """(w, r) [m] gap to be expected of the first two of k bodies by each of the rest (r,) of them, or by the room,
+        number k; 0 of one that is not seen, which tells nothing.
+        """
         place = {int(body): k for k, body in enumerate(near)}
-        edges = np.array([(place[a], place[b]) for a, b in self.edges.tolist() if a in place and b in place])
+        edges = [(place[a], place[b]) for a, b in self.edges.tolist() if a in place and b in place]
+        # To either of the two, and the best joint of each with the others: what its own sensor adds.
+        i, j = np.array([*((side, other) for side in (0, 1) for other in rest.tolist()), *edges]).T
+        to_one, to_other, joined = np.split(windows.fit(i, j)[0], [len(rest), 2 * len(rest)], axis=1)
         off = np.full((len(windows.first), len(near) + 1), np.inf)
-        if len(edges):
-            gap = windows.fit(edges[:, 0], edges[:, 1])[0]
-            for (a, b), own in zip(edges, gap.T, strict=True):
-                off[:, a], off[:, b] = np.minimum(off[:, a], own), np.minimum(off[:, b], own)
-        return np.where(np.isfinite(off), off, 0.0)
+        for (a, b), own in zip(edges, joined.T, strict=True):
+            off[:, a], off[:, b] = np.minimum(off[:, a], own), np.minimum(off[:, b], own)
+        free = _free(to_one, to_other, np.where(np.isfinite(off), off, 0.0)[:, rest])
+        return np.where(np.isfinite(free), free, 0.0)
 
     def nearest(self, take: Take, good: Bools | None, one: Stretch) -> Stretch:
         """The same contact between those neighbours of the two that fit as well and whose sensors are nearest to it.

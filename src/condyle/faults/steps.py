@@ -109,7 +109,8 @@ class GapSeries:
         """The joint with its rows weighted by `root` (b,), as those of the design are already."""
         child, parent = (side * root[:, None, None] for side in sides)
         gap = gap * root[:, None]
-        own, base = (one_of_many(span_columns(part), len(blocks.pairs)) for part in (design[:, :OWN_COLUMNS], design))
+        base = one_of_many(span_columns(design), len(blocks.pairs))
+        own = base[:, : int(design[:, :OWN_COLUMNS].any(axis=0).sum())]  # the first span the first
         left = clear_of(base, gap.ravel()).reshape(-1, 3)
         floor = float((root**2).mean()) * (ROUNDING_SHARE * float(np.sqrt((blocks.arm**2).sum(axis=2).mean()))) ** 2
         variance = _long_run_variance(left, base.shape[1], blocks, floor)

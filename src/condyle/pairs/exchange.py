@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
+from ..maths.spool import blocks_of
 from ..model.take import Take
 from .fits import fit_joints
-from .sums import PairSums, stack_sums, sum_products, whole_stack
+from .sums import STACK_CHUNK_BYTES, PairSums, stack_sums, sum_products, whole_stack
 
+SUMS_BYTES = 136  # of one pair: frames, M, b_child, b_parent, dd
 EXCHANGE_RIDGE_RAD2 = 1e-4  # half mean square rotation [rad^2] below which a direction is not fitted
 
 
-def sum_stretches(take: Take, pair: tuple[int, int], cuts: Ints) -> PairSums:
-    """(K, 2, m) sums of the two bodies as children and every body as parent, in stretches from cut to cut."""
-    X = whole_stack(take).reshape(3, take.frames, -1)
+def sum_stretches(take: Take, bodies: Sequence[int], cuts: Ints) -> PairSums:
+    """(K, c, m) sums of c bodies as children and every body as parent, in stretches from cut to cut."""
+    X, own = whole_stack(take).reshape(3, take.frames, -1), np.array(bodies)
     stretches = [slice(first, stop) for first, stop in pairwise(cuts)]
-    return stack_sums([sum_products(X[:, k].reshape(-1, X.shape[2]), take.seen[k], np.array(pair)) for k in stretches])
+    return stack_sums([sum_products(X[:, k].reshape(-1, X.shape[2]), take.seen[k], own) for k in stretches])
 
 
 def fit_residual(sums: PairSums) -> Floats:
@@ -34,7 +37,7 @@ class Exchange:
     """
 
     def __init__(self, sums: PairSums, pair: tuple[int, int], residual: Floats, floor: float) -> None:
-        """sums from `sum_stretches`; residual (m, m) [m] of all pairs as recorded; floor [m]: exact."""
+        """sums (K, 2, m) from `sum_stretches`; residual (m, m) [m] of all pairs as recorded; floor [m]: exact."""
         a, b = pair
         self.floor = max(floor, 1e-9)
         others = np.array([k for k in range(len(residual)) if k not in pair], dtype=np.int64)
@@ -47,9 +50,8 @@ class Exchange:
         best = residual[np.ix_(others, others)]
         self.base = best.min(axis=1) if len(others) > 1 else np.full(len(others), np.inf)
 
-    def scores(self, sums: PairSums) -> Floats:
-        """(H,) score of sums (H, P)."""
-        r = fit_residual(sums)
+    def scores(self, r: Floats) -> Floats:
+        """(H,) score of residuals (H, P) [m]."""
         k = self.others
         first, second, own = r[:, :k], r[:, k : 2 * k], r[:, 2 * k :]
         theirs = np.minimum(np.minimum(first, second), self.base)
@@ -69,11 +71,15 @@ class Exchange:
         stop = stop + 1
         proper = stop - first < K  # turning all over changes nothing
         first, stop = first[proper], stop[proper]
-        start = score = float(self.scores(self.whole[None])[0])
+        start = score = float(self.scores(fit_residual(self.whole[None]))[0])
         for _ in range(K):
             now = self.whole + self.change[swapped].map(lambda values: values.sum(axis=0))
             total = self.change.map(partial(_add_up, np.where(swapped, -1.0, 1.0)))
-            tried = self.scores(now + total[stop] - total[first])
+            residual = np.empty((len(first), len(now.frames)))
+            for some in blocks_of(len(now.frames), SUMS_BYTES * len(first), STACK_CHUNK_BYTES):
+                own = total[:, some]
+                residual[:, some] = fit_residual(now[some] + own[stop] - own[first])
+            tried = self.scores(residual)
             best = int(np.argmin(tried))
             if score - tried[best] < worth:
                 break

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, distinct
+from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
 from ..maths.series import cut_blocks
 from ..maths.spool import blocks_of, over_frames
@@ -167,13 +167,15 @@ def drop_gross(take: Take, pairs: Ints, length: Floats, seen: Bools, bar: Floats
 
 def find_inliers(seen: Bools, pairs: Ints, weight: Floats | Bools) -> Bools:
     """(n, m) poses, of those seen, that agree with at least one joint of their body; bodies without one are trusted."""
-    good = seen.copy()
-    both = np.asarray(seen[:, pairs].all(axis=2))
-    for body in distinct(pairs):
-        own = (pairs == body).any(axis=1)
-        kept = over_frames(lambda part: (part > 1e-9).any(axis=1), weight[:, own])
-        good[:, body] &= ~both[:, own].any(axis=1) | kept
-    return good
+    ends = np.zeros((len(pairs), seen.shape[1]), dtype=np.float32)
+    ends[np.arange(len(pairs))[:, None], pairs] = 1.0
+
+    def compare(part: Bools, w: Floats | Bools) -> Bools:
+        both, kept = part[:, pairs].all(axis=2), w > 1e-9
+        asked, agree = (one.astype(np.float32) @ ends > 0 for one in (both, kept))  # at any joint of the body
+        return np.asarray(part & (~asked | agree))
+
+    return over_frames(compare, seen, weight)
 
 
 def blame_partners(pairs: Ints, lost: Bools) -> Bools:

@@ -83,16 +83,22 @@ def sum_rows(pose: Floats, seen: Bools, gram: Floats | None = None) -> RowSums:
     """
     _, n, m, _ = pose.shape
     whole = bool(seen.all())
-    sums = PoseProducts.of(pose.reshape(3 * n, 4 * m), m, None if whole else seen, gram=gram).pairs()
-    child = np.zeros((m, m, 3, 3))
-    for rows in blocks_of(n, m * POSE_BYTES):
-        R = pose[:, rows, :, :3]
-        own = np.matmul(R.transpose(1, 2, 3, 0), R.transpose(1, 2, 0, 3))  # (N, m, 3, 3)
-        if whole:
-            child += own.sum(axis=0)[:, None]
-        else:
-            both = seen[rows].T.astype(np.float64) @ own.reshape(len(own), 9 * m)
-            child += both.reshape(m, m, 3, 3).swapaxes(0, 1)
+    products = PoseProducts.of(pose.reshape(3 * n, 4 * m), m, None if whole else seen, gram=gram)
+    sums = products.pairs()
+    if whole:  # then the products of all columns have them
+        k = np.arange(m)
+        child = np.broadcast_to(products.gram.reshape(m, 4, m, 4)[k, :3, k, :3][:, None], (m, m, 3, 3))
+    else:
+        r, s = np.triu_indices(3)
+        upper = np.zeros((m, m, 6))
+        for rows in blocks_of(n, m * POSE_BYTES):
+            part = pose[:, rows]
+            own = np.empty((part.shape[1], m, 6))  # the entries of R'R in each row
+            for e in range(6):
+                np.einsum("xnm,xnm->nm", part[..., r[e]], part[..., s[e]], out=own[..., e])
+            upper += (seen[rows].T.astype(np.float64) @ own.reshape(len(own), 6 * m)).reshape(m, m, 6).swapaxes(0, 1)
+        child = np.empty((m, m, 3, 3))
+        child[..., r, s] = child[..., s, r] = upper
     return RowSums(sums.frames, sums.M, sums.b_child, sums.b_parent, sums.dd, child, child.swapaxes(0, 1))
 
 

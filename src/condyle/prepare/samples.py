@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
-from ..maths.spool import blocks_of, empty
+from ..maths.spool import blocks_of, copy_array, empty
 from ..model.take import Take
 from ..model.values import dataclass
 
@@ -80,10 +80,17 @@ class Neighbours:
 
     def velocity(self, take: Take, at: Ints) -> Floats:
         """(k, m, 12) [1/s, m/s] rates of the nine numbers of R and of p at samples `at` (k, m); NaN where at is -1."""
-        if self.even and (at == at[:, :1]).all() and (at >= 0).all() and take.seen.all():  # all bodies at once
-            R, p = take.R_world_body.reshape(take.frames, -1, 9), take.p_world_body
+        if self.even and (at == at[:, :1]).all() and (at >= 0).all():  # all bodies at once
+            R, p, full = take.R_world_body.reshape(take.frames, -1, 9), take.p_world_body, take.seen
+            if not full.all():
+                R, p, full = copy_array(R), copy_array(p), full.copy()
+                for body in np.flatnonzero(~take.seen.all(axis=0)).tolist():
+                    pose, full[:, body] = _fill(take, body, self.time)
+                    R[:, body], p[:, body] = pose[:, :9], pose[:, 9:]
             ways = list(zip(at[:, 0] + self.offsets[:, None], self.weights[0, 0], strict=True))
-            return np.concatenate([sum(weight * x[rows] for rows, weight in ways) for x in (R, p)], axis=2)
+            out = np.concatenate([sum(weight * x[rows] for rows, weight in ways) for x in (R, p)], axis=2)
+            out[~full[at[:, 0]]] = np.nan
+            return out
         out = np.empty((*at.shape, 12))
         for body in range(take.bodies):
             pose, full = _fill(take, body, self.time)
@@ -121,10 +128,11 @@ def _fill(take: Take, body: int, time: Floats) -> tuple[Floats, Bools]:
         return pose, seen
     if not seen.any():
         return np.zeros((n, 12)), seen
-    rows = np.flatnonzero(seen)
-    lost = np.flatnonzero(~seen)
-    for column in range(12):
-        pose[lost, column] = np.interp(time[lost], time[rows], pose[rows, column])
+    rows, lost = np.flatnonzero(seen), np.flatnonzero(~seen)
+    after = np.searchsorted(rows, lost)
+    low, high = rows[np.maximum(after - 1, 0)], rows[np.minimum(after, len(rows) - 1)]
+    way = np.where(high > low, time[high] - time[low], np.inf)  # beyond the ends the nearest one stands
+    pose[lost] = pose[low] + ((time[lost] - time[low]) / way)[:, None] * (pose[high] - pose[low])
     reach = 2 * VELOCITY_MIN_SAMPLES
     count = np.concatenate([[0], np.cumsum(seen)])
     low, high = np.maximum(np.arange(n) - reach, 0), np.minimum(np.arange(n) + reach + 1, n)

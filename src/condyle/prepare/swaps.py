@@ -218,21 +218,25 @@ def _rank_exchanges(
     if not pairs:
         return []
     floor = EXACT_SHARE * measure_nearness(take)
-    best: dict[tuple[int, int], _Best] = {}
+    cut: dict[bytes, list[tuple[tuple[int, int], bool, Ints, Bools]]] = {}
     for pair in sorted(pairs):
         for guess in (False, True) if pair in guessed else (False,):
             cuts, seen = _cuts(take, pair, crossings.get(pair, np.empty(0, np.int64)), guess)
             edges = np.searchsorted(rows, cuts)
             apart = np.concatenate([np.diff(edges) > 0, [True]])
-            cuts, seen, edges = cuts[apart], seen[apart], edges[apart]
-            if len(cuts) < 3:
-                continue
-            trial = Exchange(sum_stretches(part, pair, edges), pair, residual, floor)
+            if apart.sum() > 2:
+                cut.setdefault(edges[apart].tobytes(), []).append((pair, guess, cuts[apart], seen[apart]))
+    best: dict[tuple[int, int], _Best] = {}
+    for edges_bytes, trials in cut.items():  # pairs that are cut at the same moments share their sums
+        bodies = sorted({body for pair, *_ in trials for body in pair})
+        sums = sum_stretches(part, bodies, np.frombuffer(edges_bytes, dtype=np.int64))
+        for pair, guess, cuts, seen in trials:
+            trial = Exchange(sums[:, [bodies.index(body) for body in pair]], pair, residual, floor)
             worth = GUESSED_MIN_FALL if guess else SEEN_MIN_FALL
             swapped, fall = trial.search(worth)
             if fall >= worth and (pair not in best or fall > best[pair].fall):
                 best[pair] = _Best(pair, cuts, swapped, seen, fall)
-    return sorted(best.values(), key=lambda one: -one.fall)
+    return sorted(best.values(), key=lambda one: (-one.fall, one.pair))
 
 
 def _suspect_pairs(share: Floats) -> set[tuple[int, int]]:
