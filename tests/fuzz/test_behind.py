@@ -52,6 +52,7 @@ FOUND = [
     ("logs", "october", (4166,)),
     ("logs", "december", (872,)),
     ("stages", "summer", (2799,)),
+    ("stages", "autumn", (3005,)),
 ]
 REFUSED: dict[str, tuple[str, ...]] = {  # what is no fit at all, and by which code
     "few_frames": ("few-frames",),

@@ -328,7 +328,10 @@ class _Sums:
         """(P, F) coefficients of X, and (P,) the log likelihood but for Q's volume."""
         noise = np.maximum(noise, LEAST_NOISE_M2)
         A = self._precision(variance, noise)
-        b = np.asarray(np.linalg.solve(A, self.Xy[..., None])[..., 0] / noise[:, None], dtype=np.float64)
+        try:
+            b = np.linalg.solve(A, self.Xy[..., None])[..., 0] / noise[:, None]
+        except np.linalg.LinAlgError:  # noise so small that rounding leaves nothing of the variances
+            b = (invert_positive(A) @ self.Xy[..., None])[..., 0] / noise[:, None]
         fits = (self.yy - np.einsum("pf,pf->p", self.Xy, b)) / noise
-        volume = np.linalg.slogdet(A)[1] + np.log(variance[:, self.groups]).sum(axis=1) + self.rows * np.log(noise)
-        return b, -0.5 * (fits + volume)
+        shrunk = np.linalg.slogdet(A)[1] + np.log(variance[:, self.groups]).sum(axis=1)  # of 1 and what is added to it
+        return np.asarray(b), -0.5 * (fits + np.maximum(shrunk, 0.0) + self.rows * np.log(noise))
