@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import tracemalloc
 import zipfile
 from dataclasses import replace
@@ -240,8 +242,40 @@ def test_rows_are_those_of_the_array_in_whatever_order_it_is_stored(noisy: Path,
         p = archive["p_world_body"]
     for folder in (noisy, rewritten(noisy, tmp_path / "turned", **turned)):
         stored = open_motion(folder).arrays["p_world_body"]
-        for rows in (slice(None), slice(3, 9), slice(5, 5), slice(0, 40, 7), np.array([4, 5, 6, 2, 9, 9])):
+        numbers = np.array([4, 5, 6, 2, 9, 9]), np.array([-1, 3]), np.arange(len(p)) % 5 == 2
+        steps = slice(0, 40, 7), slice(1, 90, 17), slice(9, 2, -1), slice(9, 2)
+        for rows in (slice(None), slice(3, 9), slice(5, 5), *steps, *numbers):
             np.testing.assert_array_equal(stored[rows], p[rows])
+        with pytest.raises(IndexError):
+            stored[np.array([len(p)])]
+
+
+def test_copies_of_an_open_file_have_its_bytes_whatever_becomes_of_it(noisy: Path, tmp_path: Path) -> None:
+    folder = rewritten(noisy, tmp_path / "kept")
+    motion = open_motion(folder)
+    there = motion.arrays["gap"].whole()
+    packed, same = pickle.dumps(motion.arrays), copy.deepcopy(motion.arrays)
+    del motion
+    (folder / "motion.npz").unlink()
+    with (noisy / "motion.npz").open("rb"):  # takes the handle that was the first one's, were it closed
+        for arrays in (pickle.loads(packed), same):
+            np.testing.assert_array_equal(arrays["gap"].whole(), there)
+
+
+def test_a_disk_that_fails_and_arrays_that_nobody_can_have_are_told(
+    noisy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for spoilt in (np.zeros(3, np.dtype([])), np.empty((0, 2**41), "U1")):
+        with pytest.raises(CondyleError, match=r"is cut short or damaged|no list of texts"):
+            open_motion(rewritten(noisy, tmp_path / "spoilt", names=spoilt))
+    motion = open_motion(noisy)
+
+    def fail(*_: object) -> bytes:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "pread", fail)
+    with pytest.raises(CondyleError, match=r"motion\.npz cannot be read: Input/output error"):
+        motion.take()
 
 
 def test_where_an_open_file_cannot_be_replaced_a_copy_is_read(

@@ -8,6 +8,7 @@ unpickled, nor mapped: where somebody cuts a mapped file, that ends the process.
 from __future__ import annotations
 
 import math
+import mmap
 import os
 import struct
 import sys
@@ -41,34 +42,60 @@ _DAMAGE = (zipfile.BadZipFile, struct.error, EOFError, ValueError, NotImplemente
 AROUND_S = 1.0  # before and after a loop holds in which its gap is told as well: how it came and went
 _ROTATION_MAX_OFF = 0.01  # of the sum of squares and of the determinant of a rotation matrix, rounded to float16 or so
 _SUMMED_AT_ONCE = 2**20  # bytes
+READ_OVER_MOST = 16  # every so-manieth row is read with all between, up to here: one read costs as much as so many rows
+FARTHEST_ROW = 2**40  # rows of an array that somebody may have; numpy has no shapes of more than 2**63
 _REPLACED_WHILE_OPEN = os.name == "posix"  # Windows refuses to replace a file that is open, by whomever
 
 
 class OpenFile:
-    """Bytes of a file by their place, which several threads may read; closed when nobody has it any more."""
+    """Bytes of a file by their place, which several threads may read; closed when nobody has it any more. A pickled one
+    has all its bytes, for a handle means nothing elsewhere.
+    """
 
-    def __init__(self, file: Path) -> None:
-        with file.open("rb") as stream:
-            if _REPLACED_WHILE_OPEN:
-                self._handle, self._copy = os.dup(stream.fileno()), None
-            else:
-                self._handle, self._copy = -1, spool_bytes(iter(lambda: stream.read(_SUMMED_AT_ONCE), b""))
+    def __init__(self, source: IO[bytes] | bytes) -> None:
+        self._copy = source if isinstance(source, bytes) else _copy_stream(source)
+        self._handle = -1 if isinstance(source, bytes) or self._copy is not None else os.dup(source.fileno())
 
     def read(self, start: int, size: int) -> bytes:
         """Raises where the file was cut since it was opened."""
-        data = os.pread(self._handle, size, start) if self._copy is None else self._copy[start : start + size]
-        while data and len(data) < size and self._copy is None:  # at most 2 GB come at once
-            more = os.pread(self._handle, size - len(data), start + len(data))
-            if not more:
-                break
-            data += more
+        data = self._copy[start : start + size] if self._copy is not None else self._read_placed(start, size)
         if len(data) < size:
             raise CondyleError(f"motion.npz was cut while it was read; {_AGAIN}", code="damaged-file")
         return data
 
+    def _read_placed(self, start: int, size: int) -> bytes:
+        data = b""
+        try:
+            while len(data) < size:  # at most 2 GB come at once
+                more = os.pread(self._handle, size - len(data), start + len(data))
+                if not more:
+                    break
+                data = data + more if data else more
+        except OSError as error:
+            raise CondyleError(f"motion.npz cannot be read: {error.strerror}", code="damaged-file") from None
+        return data
+
+    def __reduce__(self) -> tuple[type[OpenFile], tuple[bytes]]:
+        size = os.fstat(self._handle).st_size if self._copy is None else len(self._copy)
+        return OpenFile, (self.read(0, size),)
+
+    def __copy__(self) -> OpenFile:
+        return self
+
+    def __deepcopy__(self, memo: object) -> OpenFile:
+        return self
+
     def __del__(self) -> None:
         if getattr(self, "_handle", -1) >= 0:
             os.close(self._handle)
+
+
+def _copy_stream(stream: IO[bytes]) -> mmap.mmap | None:
+    """All bytes of a file that could not be replaced while it is open; None where it can be."""
+    if _REPLACED_WHILE_OPEN:
+        return None
+    stream.seek(0)
+    return spool_bytes(iter(lambda: stream.read(_SUMMED_AT_ONCE), b""))
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +128,14 @@ class StoredArray:
     def __getitem__(self, rows: slice | Ints) -> NDArray[Any]:
         if self.fortran:  # whoever wrote that anew: no row lies in one place
             return self.whole()[rows]
-        wanted = np.arange(len(self))[rows]
+        if isinstance(rows, slice):
+            start, stop, step = rows.indices(len(self))
+            if 0 < step <= READ_OVER_MOST:
+                return np.ascontiguousarray(self._read(start, max(stop - start, 0))[::step])
+            wanted = np.arange(start, stop, step)
+        else:
+            there = rows.dtype.kind in "iu" and bool(((rows >= 0) & (rows < len(self))).all())
+            wanted = rows if there else np.arange(len(self))[rows]
         parts = [
             self._read(int(run[0]), len(run))
             for run in np.split(wanted, np.flatnonzero(np.diff(wanted) != 1) + 1)
@@ -339,7 +373,7 @@ def _open_arrays(file: Path) -> dict[str, StoredArray]:
             if missing:
                 raise CondyleError(f"no array '{missing[0]}'; {_AGAIN}", code="missing-array")
             wanted = [name for name in (*needed, "time", "segment", "fit_id") if name in there]
-            opened = OpenFile(file)
+            opened = OpenFile(stream)
             return {name: _find_member(opened, stream, there[name]) for name in wanted}
     except _DAMAGE as error:
         raise CondyleError(f"is cut short or damaged ({error}); {_AGAIN}", code="damaged-file") from None
@@ -364,7 +398,12 @@ def _find_member(file: OpenFile, stream: IO[bytes], member: zipfile.ZipInfo) -> 
             raise ValueError(f"the header of {member.filename} is no header") from error
     start = stream.tell()
     size = math.prod(shape) * dtype.itemsize
-    if dtype.hasobject or min(shape, default=0) < 0 or start - begin + size != member.file_size:
+    if (
+        dtype.hasobject
+        or not dtype.itemsize
+        or not 0 <= min(shape, default=0) <= max(shape, default=0) <= FARTHEST_ROW
+        or start - begin + size != member.file_size
+    ):
         raise zipfile.BadZipFile(f"{member.filename} does not hold what it declares")
     checksum = 0
     for at in range(begin, start + size, _SUMMED_AT_ONCE):
