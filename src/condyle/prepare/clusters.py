@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import CondyleError
 from ..findings import Finding, Severity
 from ..io.bodies_file import check_groups
-from ..maths.arrays import Bools, Floats, Ints
+from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import robust_sd
 from ..maths.spool import join_arrays, over_frames, seal, side_by_side
 from ..model.recording import MATRIX, Bodies, PlacedMarker, Recording, axes_matrix, length_of, mirror_of
@@ -44,6 +44,12 @@ SKIN_MAX_S = (
 SOFT_MAX_STEP = 1.0  # of that limit, from a frame to the next as a stretch begins and ends: labels change by several
 SOFT_MAX_SHARE = 0.6  # fit error over the cluster's size beyond which a pose says nothing of its bone
 LOOSE_MIN_FITS_SHARE = 0.5  # of the frames fit without the same markers: recorded loose ones 0.96, simulated skin 0.3
+LOOSE_MOST = 3  # markers of a cluster that may have come loose together
+LOOSE_FRAMES = 60  # of a stretch that are looked at
+# Left of how a body turns against another one without its soft frames: 0.01 to 0.27 where it moved in them alone (10 mm
+# of marker skin, 2 seeds), 0.95 and more where it moved throughout (4 seeds; kept all the same, lengths were 13 % off).
+SOFT_MAX_LEFT_SHARE = 0.5
+SOFT_FRAMES = 20_000  # of a recording that are looked at for it
 LOOSE_MIN_SHARE = 0.1  # usual fit error over the cluster's size above which the markers are no rigid cluster
 NARROW_MAX_RATIO = 0.1  # width over length of a cluster below which its turn about the line is poorly known
 MANY_MISFITS_SHARE = 0.005  # share of frames above which misfits are a warning
@@ -157,6 +163,9 @@ def form_bodies(
         clouds = exchange_back(clouds, swaps) if fix_swaps else leave_out(clouds, found)
         looks = {body: _Look.at(clouds[body], shapes[body]) for body in bodies}
     clusters = {body: _pose(clouds[body], shapes[body], looks[body], recording, time) for body in bodies}
+    for body, cluster in clusters.items():
+        if cluster.soft.any() and not _hold_motion(cluster, [one for one in clusters.values() if one is not cluster]):
+            clusters[body] = _pose(clouds[body], shapes[body], looks[body], recording, time, keep_soft=False)
     formed = []
     for k, (world, stop) in enumerate(zip(worlds, ends, strict=True)):
         rows = slice(int(stop) - world.recording.frames, int(stop))
@@ -343,11 +352,14 @@ def _axes(points: Floats) -> Floats:
     return np.stack([x, y, np.cross(x, y)], axis=1)
 
 
-def _pose(cloud: Floats, shape: Shape, look: _Look, recording: Ints, time: Floats) -> _PosedCluster:
-    """Poses; where the fit is gross, without the markers that spoil it, or none."""
+def _pose(
+    cloud: Floats, shape: Shape, look: _Look, recording: Ints, time: Floats, keep_soft: bool = True
+) -> _PosedCluster:
+    """Poses; where the fit is gross, without the markers that spoil it, or none; soft ones are kept."""
     use = find_seen(cloud) & shape.placed
     R, p, error, limit = look
     off, bent = _find_outliers(cloud, shape, look, use, recording, time)
+    off, bent = (off, bent) if keep_soft else (off | bent, np.zeros_like(bent))
     misfit, soft = np.where(off, error, 0.0), np.where(bent, error, 0.0)
     rescued = np.zeros(len(cloud), dtype=bool)
     rows = np.flatnonzero(misfit)
@@ -399,18 +411,32 @@ def _find_outliers(
 
 def _are_loose(cloud: Floats, shape: Shape, use: Bools, limit: float) -> bool:
     """Whether many frames of a stretch fit without the same few markers, or too few are seen to tell."""
-    use = use.copy()
     spare = int(use.sum(axis=1).min()) - 3
-    for _ in range(spare):
-        fits = np.full(use.shape[1], -1.0)
-        for k in np.flatnonzero(use.any(axis=0)):
+    rows = evenly(len(cloud), LOOSE_FRAMES)
+    cloud, use = cloud[rows], use[rows]
+    for count in range(1, min(spare, LOOSE_MOST) + 1):
+        for out in combinations(range(use.shape[1]), count):
             without = use.copy()
-            without[:, k] = False
-            fits[k] = (fit_error(cloud, shape, *fit_poses(cloud, shape, without), without) <= limit).mean()
-        if fits.max() >= LOOSE_MIN_FITS_SHARE:
-            return True
-        use[:, np.argmax(fits)] = False
+            without[:, out] = False
+            error = fit_error(cloud, shape, *fit_poses(cloud, shape, without), without)
+            if (error <= limit).mean() >= LOOSE_MIN_FITS_SHARE:
+                return True
     return spare < 1
+
+
+def _hold_motion(cluster: _PosedCluster, others: Sequence[_PosedCluster]) -> bool:
+    """Whether the soft frames of a cluster hold most of how it turned against any of the others."""
+    rows = evenly(len(cluster.R), SOFT_FRAMES)
+    R, plain = cluster.R[rows], cluster.soft[rows] == 0
+    for other in others:
+        both = np.isfinite(cluster.error[rows]) & np.isfinite(other.error[rows]) & (other.soft[rows] == 0)
+        if not (both & plain).any() or not (both & ~plain).any():
+            continue
+        turn = np.swapaxes(R, 1, 2) @ other.R[rows]
+        left, whole = (3 - float(np.square(turn[here].mean(axis=0)).sum()) for here in (both & plain, both))
+        if left < SOFT_MAX_LEFT_SHARE * whole:
+            return True
+    return False
 
 
 def _worst(cloud: Floats, shape: Shape, use: Bools) -> Ints:
@@ -461,7 +487,7 @@ def _describe_fit_errors(body: str, part: _PosedCluster, metres: float, time: Fl
             f"{body}: in {len(rows)} of {len(part.soft)} frames all its markers move against each other, by up to "
             f"{1000 * worst:.0f} mm (soft skin or straps); its poses are poor there, and kept"
         )
-        found.append(_make_finding(body, text, rows, worst, time))
+        found.append(_make_finding(body, text, rows, worst, time, len(part.soft)))
     rows = np.flatnonzero(part.misfit)
     if len(rows):
         worst, saved = metres * float(part.misfit.max()), int(part.rescued.sum())
@@ -472,14 +498,12 @@ def _describe_fit_errors(body: str, part: _PosedCluster, metres: float, time: Fl
             f"{body}: in {len(rows)} of {len(part.misfit)} frames its markers are off their cluster's shape by up to "
             f"{1000 * worst:.0f} mm (swapped, ghost or touched markers); {', '.join(done)}"
         )
-        severity: Severity = "warning" if len(rows) > MANY_MISFITS_SHARE * len(part.misfit) else "info"
-        found.append(_make_finding(body, text, rows, worst, time, severity))
+        found.append(_make_finding(body, text, rows, worst, time, len(part.misfit)))
     return found
 
 
-def _make_finding(
-    body: str, text: str, rows: Ints, worst: float, time: Floats | None, severity: Severity = "warning"
-) -> Finding:
+def _make_finding(body: str, text: str, rows: Ints, worst: float, time: Floats | None, frames: int) -> Finding:
+    severity: Severity = "warning" if len(rows) > MANY_MISFITS_SHARE * frames else "info"
     span = None
     if time is not None and np.isfinite(time[rows[[0, -1]]]).all():
         span = (float(time[rows[0]]), float(time[rows[-1]]))
