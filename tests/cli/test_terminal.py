@@ -157,6 +157,14 @@ def test_a_terminal_without_escapes_gets_blanks_over_the_line_before(monkeypatch
     assert screen.getvalue().endswith(CLEAR_LINE + "takes")
 
 
+def test_an_indent_is_kept_in_every_line_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = as_terminal(monkeypatch)
+    print_line("  position = [" + ", ".join(["'pelvis x'"] * 4) + "]")
+    lines = terminal.getvalue().splitlines()
+    assert len(lines) == 2
+    assert all(re.match(r"  \S", line) and len(line) <= 40 for line in lines)
+
+
 def test_markup_and_escapes_in_names_do_not_act_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = as_terminal(monkeypatch)
     print_table(["body"], [("[red]x[/red]",), ("\x1b]0;t\x07",)])
@@ -193,6 +201,13 @@ def test_a_style_is_left_out_where_colours_are_not_wanted(
     print_line("verdict", style="bold")
     print_findings([INFO])
     assert terminal.getvalue() == "verdict\ninfo: knee turns about one axis [hinge]\n"
+
+
+def test_an_empty_no_color_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = as_terminal(monkeypatch)
+    monkeypatch.setenv("NO_COLOR", "")
+    print_line("verdict", style="bold")
+    assert terminal.getvalue() == "\x1b[1mverdict\x1b[0m\n"
 
 
 def test_progress_in_a_terminal_is_one_line_that_is_gone_before_anything_else(monkeypatch: pytest.MonkeyPatch) -> None:

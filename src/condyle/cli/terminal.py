@@ -200,7 +200,9 @@ def choose_status(findings: Iterable[Finding]) -> int:
 
 
 def _print_wrapped(text: str, style: str = "", indent: str = "") -> None:
-    lines = wrap_text(text, len(indent)) if sys.stdout.isatty() else [text]
+    words = text.lstrip(" ")
+    indent += " " * (len(text) - len(words))
+    lines = wrap_text(words, len(indent)) if sys.stdout.isatty() else [words]
     print("\n".join(indent + _paint(line, style) for line in lines))
 
 
@@ -228,9 +230,9 @@ def _cut(text: str, most: int) -> str:
 
 
 def _paint(text: str, style: str) -> str:
-    """The text in a style, where the terminal shows it and `NO_COLOR` is not set."""
+    """The text in a style, where the terminal shows it and `NO_COLOR` is not set, or empty."""
     code = _STYLES[style]
-    painted = code and sys.stdout.isatty() and _has_escapes() and "NO_COLOR" not in os.environ
+    painted = code and sys.stdout.isatty() and _has_escapes() and not os.environ.get("NO_COLOR")
     return f"\x1b[{code}m{text}\x1b[0m" if painted else text
 
 
