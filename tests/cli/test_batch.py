@@ -87,6 +87,7 @@ def test_what_an_interrupted_run_says_is_not_written_into_the_line_of_progress(
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setattr(sys, "argv", ["condyle", "batch", "takes", "-o", "a long name of a study", "--workers", "1"])
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("WT_SESSION", "1")
     monkeypatch.setenv("COLUMNS", "60")
     assert main(sys.argv[1:]) == 130
     shown = capsys.readouterr().err.replace(CLEAR_LINE, "|")

@@ -39,6 +39,7 @@ def test_a_terminal_shows_the_step_its_share_and_its_time_and_is_clean_afterward
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("WT_SESSION", "1")
     with show_steps():
         begin_step("reading a\x1b.csv (298 MB)")
         tell_share(0.42)

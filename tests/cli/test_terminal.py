@@ -41,6 +41,7 @@ def as_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     stream = Terminal()
     monkeypatch.setattr(sys, "stdout", stream)
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("WT_SESSION", "1")
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.delenv("NO_COLOR", raising=False)
     return stream
