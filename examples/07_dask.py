@@ -32,7 +32,7 @@ def main(folder: Path) -> None:
     alone = condyle.batch(listed, folder / "processes" / "study", workers=1)
     print("by processes:", alone)
     if importlib.util.find_spec("distributed") is None:
-        print("Dask is not installed; pip install condyle[cluster]")
+        print('Dask is not installed; pip install "condyle[cluster]"')
         return
     with start_cluster(folder / "cluster") as address:
         # What `condyle batch recordings/study.toml -o study --cluster ADDRESS` does.

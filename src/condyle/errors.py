@@ -152,5 +152,5 @@ def import_extra(library: str, extra: str) -> Any:
     try:
         return import_module(library)
     except ImportError:
-        way = f"pip install 'condyle[{extra}]'"
+        way = f'pip install "condyle[{extra}]"'
         raise CondyleError(f"this needs {library}: {way}", code="missing-extra") from None

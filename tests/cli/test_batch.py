@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from condyle.cli import main
+from condyle.cli.terminal import CLEAR_LINE
 from tests.make.studies import write_small_take
 
 LONGEST_WAIT_S = 60.0
@@ -76,6 +77,24 @@ def test_paths_in_a_configuration_are_relative_to_it(takes: Path, capsys: pytest
     assert f"{Path('there/field.json').absolute()}: cannot be read" in capsys.readouterr().err
 
 
+def test_what_an_interrupted_run_says_is_not_written_into_the_line_of_progress(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("condyle.study.batch.batch", stop)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr(sys, "argv", ["condyle", "batch", "takes", "-o", "a long name of a study", "--workers", "1"])
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("WT_SESSION", "1")
+    monkeypatch.setenv("COLUMNS", "60")
+    assert main(sys.argv[1:]) == 130
+    shown = capsys.readouterr().err.replace(CLEAR_LINE, "|")
+    assert shown.startswith("|takes|condyle: stopped; what is done stays. To go on:\n")
+    assert "\n`condyle batch takes -o 'a long name of a study' --workers 1`\n" in shown  # whole, to be copied
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_a_run_that_is_interrupted_says_how_to_go_on(takes: Path) -> None:
     for seed in range(30):
@@ -90,7 +109,7 @@ def test_a_run_that_is_interrupted_says_how_to_go_on(takes: Path) -> None:
         told = process.stderr.read()
         assert process.wait(LONGEST_WAIT_S) == 130
         assert time.monotonic() - begin < LONGEST_WAIT_S
-    assert "condyle: stopped; what is done stays. To go on: condyle batch takes -o study" in told
+    assert "condyle: stopped; what is done stays. To go on: `condyle batch takes -o study" in told
     assert "Traceback" not in told
     assert not list(Path("study").rglob(".condyle-*"))
     assert 0 < len(Path("study/ledger.jsonl").read_text().splitlines()) < 31

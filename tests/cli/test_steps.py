@@ -10,7 +10,7 @@ import pytest
 
 from condyle.cli import main, steps
 from condyle.cli.steps import StepLine, show_steps
-from condyle.cli.terminal import print_line
+from condyle.cli.terminal import CLEAR_LINE, print_line
 from condyle.model.progress import begin_step, tell_share
 
 
@@ -38,12 +38,26 @@ def test_a_terminal_shows_the_step_its_share_and_its_time_and_is_clean_afterward
 ) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("WT_SESSION", "1")
     with show_steps():
         begin_step("reading a\x1b.csv (298 MB)")
         tell_share(0.42)
         assert wait_for(screen, "reading a\\x1b.csv (298 MB) 42 %, 0 s")
         print_line("done")
-    assert screen.getvalue().endswith(steps.CLEAR_LINE)
+    assert screen.getvalue().endswith(CLEAR_LINE)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_a_terminal_without_escapes_gets_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "dumb")
+    with show_steps():
+        begin_step("reading a.csv")
+        assert wait_for(screen, "reading a.csv, 0 s")
+    assert "\x1b" not in screen.getvalue()
+    assert not screen.getvalue().split("\r")[-2].strip()
 
 
 @pytest.mark.usefixtures("hasty")

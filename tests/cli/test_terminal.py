@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
 import sys
 from typing import Any
@@ -10,12 +11,14 @@ import numpy as np
 import pytest
 
 from condyle.cli.terminal import (
+    CLEAR_LINE,
     choose_status,
     escape_text,
     print_findings,
     print_json,
     print_line,
     print_table,
+    redraw,
     show_progress,
     to_plain,
     wrap_error,
@@ -38,6 +41,7 @@ def as_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     stream = Terminal()
     monkeypatch.setattr(sys, "stdout", stream)
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("WT_SESSION", "1")
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.delenv("NO_COLOR", raising=False)
     return stream
@@ -102,6 +106,66 @@ def test_an_error_in_a_terminal_is_wrapped_at_words_and_stays_one_line_in_a_pipe
     assert [line for line in lines if len(line) > 39] == ["recordings/take-of-monday-morning-with-a-long-name.npz:"]
 
 
+def test_a_command_in_quotes_of_any_form_is_not_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    as_terminal(monkeypatch)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    for quoted in ("`pip install 'a b'`", "'my take of monday'", '"my take of monday"'):
+        assert wrap_error(f"condyle: error: something in {quoted} is missing").splitlines()[1].startswith(quoted)
+
+
+def measure(monkeypatch: pytest.MonkeyPatch, out: int, err: int) -> Terminal:
+    """Standard output and error as terminals that say so many columns; returns standard error's."""
+    as_terminal(monkeypatch)
+    screens = [Terminal(), Terminal()]
+    for name, number, screen in zip(("stdout", "stderr"), (1001, 1002), screens, strict=True):
+        monkeypatch.setattr(screen, "fileno", lambda number=number: number)
+        monkeypatch.setattr(sys, name, screen)
+    widths = {1001: out, 1002: err}
+    monkeypatch.setattr(os, "get_terminal_size", lambda number: os.terminal_size((widths.get(number, 0), 24)))
+    return screens[1]
+
+
+def test_a_line_drawn_over_and_over_fits_the_terminal_it_is_drawn_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = measure(monkeypatch, 120, 20)
+    redraw("reading 左手左手左手左手左手.csv")
+    assert screen.getvalue() == CLEAR_LINE + "reading 左手左手..."  # 8 + 8 + 3 columns: the 20th stays free
+    assert len(wrap_text("word " * 23)) == 1  # standard output has its own width
+    for width in range(1, 7):
+        screen = measure(monkeypatch, 120, width)
+        redraw("reading take.csv")
+        assert len(screen.getvalue().removeprefix(CLEAR_LINE)) <= max(width - 1, 1)
+
+
+def test_a_terminal_that_says_0_columns_is_as_wide_as_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    measure(monkeypatch, 0, 0)
+    assert wrap_error("one two three four") == "one two three four"
+    assert wrap_text("one two three four") == ["one two three four"]
+
+
+def test_a_terminal_without_escapes_gets_blanks_over_the_line_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = measure(monkeypatch, 20, 20)
+    monkeypatch.setenv("TERM", "dumb")
+    with show_progress("takes") as tell:
+        tell("左手: found", 1, 2)
+    assert screen.getvalue() == "".join(f"\r{text:19}\r" for text in ("takes", "takes: 1 of 2", ""))
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.delenv("WT_SESSION", raising=False)
+    redraw("takes")
+    assert "\x1b" not in screen.getvalue()
+    monkeypatch.setenv("WT_SESSION", "1")
+    redraw("takes")
+    assert screen.getvalue().endswith(CLEAR_LINE + "takes")
+
+
+def test_an_indent_is_kept_in_every_line_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = as_terminal(monkeypatch)
+    print_line("  position = [" + ", ".join(["'pelvis x'"] * 4) + "]")
+    lines = terminal.getvalue().splitlines()
+    assert len(lines) == 2
+    assert all(re.match(r"  \S", line) and len(line) <= 40 for line in lines)
+
+
 def test_markup_and_escapes_in_names_do_not_act_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = as_terminal(monkeypatch)
     print_table(["body"], [("[red]x[/red]",), ("\x1b]0;t\x07",)])
@@ -138,6 +202,13 @@ def test_a_style_is_left_out_where_colours_are_not_wanted(
     print_line("verdict", style="bold")
     print_findings([INFO])
     assert terminal.getvalue() == "verdict\ninfo: knee turns about one axis [hinge]\n"
+
+
+def test_an_empty_no_color_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = as_terminal(monkeypatch)
+    monkeypatch.setenv("NO_COLOR", "")
+    print_line("verdict", style="bold")
+    assert terminal.getvalue() == "\x1b[1mverdict\x1b[0m\n"
 
 
 def test_progress_in_a_terminal_is_one_line_that_is_gone_before_anything_else(monkeypatch: pytest.MonkeyPatch) -> None:

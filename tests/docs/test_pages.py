@@ -35,6 +35,15 @@ def test_every_block_of_a_page_runs_in_order_and_prints_what_the_page_says(
         run_blocks(page, capsys)
 
 
+def test_what_to_install_is_in_double_quotes_which_every_shell_takes() -> None:
+    root = DOCS.parent
+    files = [*PAGES, root / "benchmarks" / "paper" / "README.md", *(root / "examples" / "notebooks").glob("*.ipynb")]
+    files += [*(root / "src").rglob("*.py"), *(root / "examples").glob("*.py")]
+    commands = [hit for file in files for hit in re.findall(r"pip install \S*\[\S*", file.read_text(encoding="utf-8"))]
+    assert len(commands) > 15
+    assert [command for command in commands if not re.match(r'pip install \\?"', command)] == []
+
+
 def run_blocks(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     session: dict[str, object] = {"__name__": page.stem}
     printed = ""

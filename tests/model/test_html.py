@@ -72,7 +72,7 @@ def test_poses_as_tables_and_arrays_are_the_poses() -> None:
 
 
 def test_a_library_that_is_missing_is_named_with_its_extra() -> None:
-    with pytest.raises(CondyleError, match=r"this needs no_such_library: pip install 'condyle\[notebook\]'"):
+    with pytest.raises(CondyleError, match=r'this needs no_such_library: pip install "condyle\[notebook\]"'):
         import_extra("no_such_library", "notebook")
 
 

@@ -137,5 +137,5 @@ def test_the_address_may_be_that_of_dasks_configuration(monkeypatch: pytest.Monk
     with dask.config.set({"scheduler-address": None}), pytest.raises(UsageError, match="set DASK_SCHEDULER_ADDRESS"):
         find_address("dask")
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(UsageError, match=r"pip install 'condyle\[cluster\]'"):
+    with pytest.raises(UsageError, match=r'pip install "condyle\[cluster\]"'):
         find_address("tcp://a:1")

@@ -74,7 +74,7 @@ def test_parquet_holds_the_same(
 
 def test_parquet_without_its_library_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
-    with pytest.raises(UsageError, match=r"Parquet is written with pyarrow: pip install 'condyle\[parquet\]'"):
+    with pytest.raises(UsageError, match=r'Parquet is written with pyarrow: pip install "condyle\[parquet\]"'):
         check_parquet()
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .arguments import parse_whole
 from .streams import FAILED
-from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line, show_progress
+from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line, print_note, show_progress
 
 if TYPE_CHECKING:
     from ..study.batch import Study
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
             )
         except KeyboardInterrupt:
             again = shlex.join(["condyle", *sys.argv[1:]])
-            print(f"condyle: stopped; what is done stays. To go on: {again}", file=sys.stderr)
+            print_note(f"stopped; what is done stays. To go on: `{again}`")
             raise
     if args.json:
         print_json({"study": str(study), **vars(study)})

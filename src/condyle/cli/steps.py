@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import cast
 
 from ..model.progress import listen
-from .terminal import CLEAR_LINE, escape_text, fold_text, hush, quiet_before_print
+from .terminal import escape_text, hush, quiet_before_print, redraw
 
 SHOWN_AFTER_S = 2.0  # s of waiting before anything is shown in a terminal
 PLAIN_AFTER_S = 10.0  # s of one step after which a line about it goes into a log or a pipe
@@ -65,8 +65,7 @@ class StepLine:
         if not self._step:
             return
         if self._terminal and now - self._begin >= SHOWN_AFTER_S:
-            sys.stderr.write(f"{CLEAR_LINE}{fold_text(escape_text(self.describe(now)))}")
-            sys.stderr.flush()
+            redraw(escape_text(self.describe(now)))
             self._shown = True
         elif not self._terminal and not self._told and now - self._since >= PLAIN_AFTER_S:
             print(f"condyle: {escape_text(self._step)} ...", file=sys.stderr, flush=True)
@@ -75,8 +74,7 @@ class StepLine:
     def _clear(self) -> None:
         if self._shown:
             with suppress(OSError, ValueError):
-                sys.stderr.write(CLEAR_LINE)
-                sys.stderr.flush()
+                redraw("")
             self._shown = False
 
 

@@ -10,7 +10,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from ..findings import Finding
@@ -34,17 +34,30 @@ def escape_text(text: object) -> str:
     )
 
 
-def _count_columns() -> int:
-    """The width of the terminal."""
+def _count_columns(stream: TextIO) -> int:
+    """The width of the terminal that a stream goes to, or, where it does not say, what the environment says."""
     from shutil import get_terminal_size
 
-    return get_terminal_size().columns
+    try:
+        columns = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        columns = 0
+    return columns or get_terminal_size().columns
 
 
-def fold_text(text: str) -> str:
-    """The text cut to the width of the terminal, so that it stays on one line."""
-    width = _count_columns() - 1
-    return text if _width(text) <= width else text[: max(width - 3, 0)] + "..."
+def _has_escapes() -> bool:
+    """Whether the terminal knows escape sequences: old consoles of Windows and `TERM=dumb` show them as letters."""
+    return os.environ.get("TERM") != "dumb" and (sys.platform != "win32" or "WT_SESSION" in os.environ)
+
+
+def redraw(text: str) -> None:
+    """A line on standard error in the place of the one before, cut to the width of the terminal."""
+    width = max(_count_columns(sys.stderr) - 1, 1)
+    if _width(text) > width:
+        text = (_cut(text, width - 3) if width > 4 else "") + "..."[:width]
+    blanks = " " * (width - _width(text))
+    sys.stderr.write(CLEAR_LINE + text if _has_escapes() else f"\r{text}{blanks}\r")
+    sys.stderr.flush()
 
 
 @contextmanager
@@ -75,7 +88,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, lef
     cells = [["" if cell is None else escape_text(cell) for cell in row] for row in rows]
     head = [escape_text(column) for column in columns]
     widths = [max(map(_width, column)) for column in zip(head, *cells, strict=True)]
-    if sys.stdout.isatty() and sum(widths) + 2 * (len(widths) - 1) > _count_columns():
+    if sys.stdout.isatty() and sum(widths) + 2 * (len(widths) - 1) > _count_columns(sys.stdout):
         _print_entries(head, cells, left)
         return
     for k, row in enumerate([head, *cells]):
@@ -125,18 +138,12 @@ def show_progress(what: str, *, quiet: bool = False) -> Iterator[Callable[[str, 
     elif not sys.stderr.isatty():
         yield lambda text, done, of: print(f"{done}/{of} {escape_text(text)}", flush=True)
     else:
-        with quiet_before_print(lambda: _redraw("")):
-            _redraw(what)
+        with quiet_before_print(lambda: redraw("")):
+            redraw(what)
             try:
-                yield lambda text, done, of: _redraw(f"{what}: {done} of {of}")
+                yield lambda text, done, of: redraw(f"{what}: {done} of {of}")
             finally:
-                _redraw("")
-
-
-def _redraw(text: str) -> None:
-    """A line on standard error in the place of the one before."""
-    sys.stderr.write(CLEAR_LINE + fold_text(text))
-    sys.stderr.flush()
+                redraw("")
 
 
 def print_error(error: Exception) -> None:
@@ -159,11 +166,8 @@ def wrap_error(text: str) -> str:
         return text
     from textwrap import fill
 
-    try:
-        width = os.get_terminal_size(sys.stderr.fileno()).columns
-    except (OSError, ValueError):
-        width = _count_columns()
-    whole = re.sub(r"`[^`]*`|'[^']*'", lambda part: part[0].replace(" ", "\0"), text)
+    width = _count_columns(sys.stderr)
+    whole = re.sub(r"`[^`]*`|'[^']*'|\"[^\"]*\"", lambda part: part[0].replace(" ", "\0"), text)
     return fill(whole, max(width - 1, 1), break_long_words=False, break_on_hyphens=False).replace("\0", " ")
 
 
@@ -196,13 +200,15 @@ def choose_status(findings: Iterable[Finding]) -> int:
 
 
 def _print_wrapped(text: str, style: str = "", indent: str = "") -> None:
-    lines = wrap_text(text, len(indent)) if sys.stdout.isatty() else [text]
+    words = text.lstrip(" ")
+    indent += " " * (len(text) - len(words))
+    lines = wrap_text(words, len(indent)) if sys.stdout.isatty() else [words]
     print("\n".join(indent + _paint(line, style) for line in lines))
 
 
 def wrap_text(text: str, taken: int = 0) -> list[str]:
     """The text in lines as wide as the terminal less `taken` columns, cut at spaces; a longer word is cut anywhere."""
-    most = max(_count_columns() - taken, 1)
+    most = max(_count_columns(sys.stdout) - taken, 1)
     lines, line = [], ""
     for word in text.split(" "):
         whole = f"{line} {word}" if line else word
@@ -224,11 +230,10 @@ def _cut(text: str, most: int) -> str:
 
 
 def _paint(text: str, style: str) -> str:
-    """The text in a style, where the terminal shows it: `NO_COLOR` and old consoles of Windows have none."""
-    plain = "NO_COLOR" in os.environ or os.environ.get("TERM") == "dumb"
-    plain |= sys.platform == "win32" and "WT_SESSION" not in os.environ
+    """The text in a style, where the terminal shows it and `NO_COLOR` is not set, or empty."""
     code = _STYLES[style]
-    return f"\x1b[{code}m{text}\x1b[0m" if code and sys.stdout.isatty() and not plain else text
+    painted = code and sys.stdout.isatty() and _has_escapes() and not os.environ.get("NO_COLOR")
+    return f"\x1b[{code}m{text}\x1b[0m" if painted else text
 
 
 def _width(text: str) -> int:

@@ -176,7 +176,7 @@ def _import_parquet() -> tuple[Any, Any]:
         import pyarrow as pa  # type: ignore[import-untyped]
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
     except ImportError:
-        raise CondyleError("Parquet needs pyarrow: pip install 'condyle[parquet]'", code="missing-extra") from None
+        raise CondyleError('Parquet needs pyarrow: pip install "condyle[parquet]"', code="missing-extra") from None
     return pa, pq
 
 

@@ -107,7 +107,7 @@ class VmcOutlet:
             from pythonosc.udp_client import SimpleUDPClient
         except ImportError:
             raise CondyleError(
-                "VMC is sent with python-osc: pip install 'condyle[osc]'", code="missing-extra"
+                'VMC is sent with python-osc: pip install "condyle[osc]"', code="missing-extra"
             ) from None
         host, _, port = address.rpartition(":")
         if not port.isdigit():

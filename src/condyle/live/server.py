@@ -28,7 +28,7 @@ try:
     from websockets.exceptions import ConnectionClosed
     from websockets.http11 import Request, Response
 except ImportError:
-    raise CondyleError("a live page needs websockets: pip install 'condyle[live]'", code="missing-extra") from None
+    raise CondyleError('a live page needs websockets: pip install "condyle[live]"', code="missing-extra") from None
 
 LOOPBACK = "127.0.0.1"
 SKIP_FROM_BYTES = 64 * 1024  # that a connection may hold before frames are skipped for it

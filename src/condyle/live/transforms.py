@@ -30,7 +30,7 @@ class McapOutlet:
         try:
             from mcap.writer import CompressionType, Writer
         except ImportError:
-            raise CondyleError("MCAP is written with mcap: pip install 'condyle[mcap]'", code="missing-extra") from None
+            raise CondyleError('MCAP is written with mcap: pip install "condyle[mcap]"', code="missing-extra") from None
         self.word, self._path = f"mcap:{path}", Path(path)
         try:
             self._stream: IO[bytes] = open(self._path, "xb")  # noqa: SIM115

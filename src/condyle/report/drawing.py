@@ -232,7 +232,7 @@ class styled:
             import matplotlib
         except ImportError:
             raise CondyleError(
-                "figures are drawn with matplotlib: pip install 'condyle[plot]'", code="missing-extra"
+                'figures are drawn with matplotlib: pip install "condyle[plot]"', code="missing-extra"
             ) from None
         self._context = matplotlib.rc_context(FIGURE_STYLE)
         self._context.__enter__()

@@ -119,7 +119,7 @@ def find_address(address: str) -> str:
         import dask.config
         import distributed  # noqa: F401
     except ImportError:
-        raise UsageError("clusters are driven by Dask: pip install 'condyle[cluster]'", code="missing-extra") from None
+        raise UsageError('clusters are driven by Dask: pip install "condyle[cluster]"', code="missing-extra") from None
     found = dask.config.get("scheduler-address", None) if address == CONFIGURED else address
     if not found:
         raise UsageError(

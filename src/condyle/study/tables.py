@@ -76,7 +76,7 @@ def check_parquet() -> None:
         import pyarrow.parquet  # type: ignore[import-untyped]  # noqa: F401
     except ImportError:
         raise UsageError(
-            "Parquet is written with pyarrow: pip install 'condyle[parquet]'", code="missing-extra"
+            'Parquet is written with pyarrow: pip install "condyle[parquet]"', code="missing-extra"
         ) from None
 
 

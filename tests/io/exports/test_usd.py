@@ -260,7 +260,7 @@ def test_without_usd_core_one_sentence_tells_what_to_install_and_nothing_is_writ
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(usd, "find_spec", lambda name: None)
-    with pytest.raises(CondyleError, match=r"pip install 'condyle\[usd\]'") as error:
+    with pytest.raises(CondyleError, match=r'pip install "condyle\[usd\]"') as error:
         write_figure(CASES["chain"](), [usd.FORMAT], tmp_path / "new")
     assert error.value.code == "missing-extra"
     assert not (tmp_path / "new").exists()

@@ -49,7 +49,7 @@ MovingFrame = tuple[str, str, np.ndarray, np.ndarray]
 def check_mcap(scene: Scene) -> None:
     """Raises where the package mcap is not installed."""
     if find_spec("mcap") is None:
-        raise CondyleError("MCAP is written with mcap: pip install 'condyle[mcap]'", code="missing-extra")
+        raise CondyleError('MCAP is written with mcap: pip install "condyle[mcap]"', code="missing-extra")
 
 
 def write_mcap(scene: Scene, path: Path) -> Written:

@@ -18,7 +18,7 @@ USD_UPS = ("y", "z")  # that a stage may have
 def check_usd(scene: Scene) -> None:
     """Raises where usd-core is not installed."""
     if find_spec("pxr") is None:
-        raise CondyleError("USD is written with usd-core: pip install 'condyle[usd]'", code="missing-extra")
+        raise CondyleError('USD is written with usd-core: pip install "condyle[usd]"', code="missing-extra")
 
 
 def write_usd(scene: Scene, path: Path) -> Written:

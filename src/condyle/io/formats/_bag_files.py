@@ -97,7 +97,7 @@ def _find_decompressor(compression: str) -> Callable[[bytes, int], bytes]:
             return _find_zstd()
     except ImportError:
         raise CondyleError(
-            f"this bag is compressed by {compression}: pip install 'condyle[ros]'", code="missing-extra"
+            f'this bag is compressed by {compression}: pip install "condyle[ros]"', code="missing-extra"
         ) from None
     raise CondyleError(f"compression '{compression[:40]}' is not known", code="damaged-file")
 

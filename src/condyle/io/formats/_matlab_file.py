@@ -127,7 +127,7 @@ def _read_73(path: Path) -> dict[str, Any]:
     try:
         import h5py  # type: ignore[import-not-found,import-untyped,unused-ignore]
     except ImportError:
-        raise CondyleError("MATLAB 7.3 files need h5py: pip install 'condyle[matlab]'", code="missing-extra") from None
+        raise CondyleError('MATLAB 7.3 files need h5py: pip install "condyle[matlab]"', code="missing-extra") from None
     left, room = [MOST_MATLAB_VALUES], [max(MATLAB_FREE_BYTES, int(MOST_MATLAB_RATIO * path.stat().st_size))]
 
     def convert(item: Any, depth: int = 0) -> Any:

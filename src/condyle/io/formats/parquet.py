@@ -70,7 +70,7 @@ def _open(path: Path) -> Any:
     try:
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
     except ImportError:
-        raise CondyleError("Parquet needs pyarrow: pip install 'condyle[parquet]'", code="missing-extra") from None
+        raise CondyleError('Parquet needs pyarrow: pip install "condyle[parquet]"', code="missing-extra") from None
     try:
         return pq.ParquetFile(
             path,

@@ -82,7 +82,7 @@ def import_library() -> Any:
     try:
         import pylsl  # type: ignore[import-untyped]
     except (ImportError, RuntimeError):  # the second where it finds no liblsl
-        raise CondyleError("LSL needs pylsl and liblsl: pip install 'condyle[lsl]'", code="missing-extra") from None
+        raise CondyleError('LSL needs pylsl and liblsl: pip install "condyle[lsl]"', code="missing-extra") from None
     return pylsl
 
 
