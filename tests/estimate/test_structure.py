@@ -526,6 +526,14 @@ def test_motion_that_is_new_in_every_frame_is_not_taken_for_noise() -> None:
     assert np.median(found.noise.orientation) < 3 * 0.009
 
 
+def test_a_sensor_worked_out_from_another_says_nothing_of_its_noise() -> None:
+    take = simulate(human(), "exercise", seconds=10, rate=60, seed=1, disturbances=Disturbances(0.002, 0.009)).take
+    tip = take.p_world_body[:, :1] + take.R_world_body[:, :1] @ np.array([0.1, 0.0, 0.2])
+    R = np.concatenate([take.R_world_body, take.R_world_body[:, :1]], axis=1)
+    both = Take((*take.names, "tip"), take.time, R, np.concatenate([take.p_world_body, tip], axis=1))
+    assert infer_structure(both).noise.orientation.min() > 0.003
+
+
 # m: hips of people who run on a treadmill sway by 0.03
 @pytest.mark.parametrize(("sway", "joined"), [(0.0, True), (0.02, False)])
 def test_a_body_that_turns_about_a_place_that_sways_is_not_joined_to_the_room(sway: float, joined: bool) -> None:

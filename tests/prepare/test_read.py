@@ -197,3 +197,12 @@ def test_a_marker_at_a_place_that_is_none_is_not_seen() -> None:
     assert np.isnan(far.markers.position[1, 0]).all()
     assert np.isnan(far.markers.position).sum() == 6
     assert hide_far_markers(far) is far
+
+
+def test_such_a_marker_is_found_behind_a_block_in_which_nothing_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("condyle.maths.spool.BLOCK_BYTES", 48)
+    p = np.full((4, 2, 3), np.nan)
+    p[3] = 1e300
+    found = hide_far_markers(Recording(markers=Markers(("a", "b"), p), rate=100.0)).markers
+    assert found is not None
+    assert np.isnan(found.position).all()

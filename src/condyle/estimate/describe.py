@@ -246,10 +246,11 @@ def describe_joints(
             LARGE_RESIDUAL_SHARE if noise > 0 else HUGE_RESIDUAL_SHARE
         )  # where the noise is not known, only what no noise could be
         if joint.residual > LARGE_RESIDUAL_NOISE_RATIO * noise and joint.residual > large * motion.size[a]:
-            explained = mm(noise) if noise >= SLIGHT_NOISE_M else "less than 0.01"
+            explains = f"the noise explains {mm(noise) if noise >= SLIGHT_NOISE_M else 'less than 0.01'} mm"
+            told = explains if noise > 0 else "the noise is not known"
             text = (
                 f"{joint.child}: its joint with {joint.parent} comes apart by {mm(joint.residual)} mm rms, "
-                f"the noise explains {explained} mm; soft mounting, several joints in one, or not a joint"
+                f"{told}; soft mounting, several joints in one, or not a joint"
             )
             found.append(Finding("large-residual", "warning", text, ends, value=joint.residual, unit="m"))
         if joint.point == "determined" and joint.half_width is not None:

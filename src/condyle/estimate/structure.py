@@ -51,6 +51,7 @@ RESTING_PAIR_RATIO = 0.5  # the same of two bodies that both rest: feet rock tog
 ROOM_RESIDUAL_RATIO = 1.5  # ... and one that the room explains better, however much it turns
 ROOM_HANDICAP_RESIDUALS = 4.0  # usual residuals by which such a pair, and one of two resting bodies, counts as larger
 REST_HANDICAP_RESIDUALS = 2.0  # ... and a pair that only may repeat the room
+SHARED_NOISE_MAX_SHARE = 1e-3  # residual over the usual one below which one sensor is worked out from another
 NAMES_FACTOR = 2.0  # by which a residual counts as larger for each human segment that names put between two bodies
 NAMES_MOST_BETWEEN = 3  # segments; where two names of data/more are exchanged the motion still overrules them
 NAMES_MAX_CONTRADICTED = 0.5  # edges of the plain tree that names contradict over those that they agree with
@@ -227,6 +228,8 @@ def _cap_noise(rows: RowTake, fits: PairFits, edges: Ints) -> Noise:
     """Noise in a frame, no more of it than the edges (J,) of the plain tree leave: in few frames a second fast motion
     looks like noise, and under that any two bodies turn about one axis alone, and about one point.
     """
+    residual = fits.residual[edges]
+    edges = edges[residual >= SHARED_NOISE_MAX_SHARE * np.median(residual)] if len(edges) else edges
     joints = fits.pairs[edges], fits.p_child_joint[edges], fits.p_parent_joint[edges]
     return rows.noise.cap(*joints, np.sqrt(rows.every) * fits.residual[edges])
 

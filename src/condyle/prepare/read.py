@@ -144,9 +144,7 @@ def hide_far_markers(recording: Recording) -> Recording:
     if markers is None or not markers.position.size:
         return recording
     p = markers.position
-    with np.errstate(invalid="ignore"):
-        far = max(max(np.fmax.reduce(p[rows], axis=None), -np.fmin.reduce(p[rows], axis=None)) for rows in blocks(p))
-    if not far >= FARTHEST:
+    if not any(bool((np.abs(p[rows]) >= FARTHEST).any()) for rows in blocks(p)):
         return recording
     hidden = over_frames(lambda part: ~(np.abs(part) < FARTHEST).all(axis=-1), p)
     return replace(recording, markers=replace(markers, position=hide(p, hidden)))

@@ -131,7 +131,8 @@ def _fill(take: Take, body: int, time: Floats) -> tuple[Floats, Bools]:
     rows, lost = np.flatnonzero(seen), np.flatnonzero(~seen)
     after = np.searchsorted(rows, lost)
     low, high = rows[np.maximum(after - 1, 0)], rows[np.minimum(after, len(rows) - 1)]
-    way = np.where(high > low, time[high] - time[low], np.inf)  # beyond the ends the nearest one stands
+    way = time[high] - time[low]
+    way = np.where(way > 0, way, np.inf)  # beyond the ends, and between stamps that are one, the nearest one stands
     pose[lost] = pose[low] + ((time[lost] - time[low]) / way)[:, None] * (pose[high] - pose[low])
     reach = 2 * VELOCITY_MIN_SAMPLES
     count = np.concatenate([[0], np.cumsum(seen)])

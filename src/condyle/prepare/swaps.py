@@ -229,7 +229,7 @@ def _rank_exchanges(
     best: dict[tuple[int, int], _Best] = {}
     for edges_bytes, trials in cut.items():  # pairs that are cut at the same moments share their sums
         bodies = sorted({body for pair, *_ in trials for body in pair})
-        sums = sum_stretches(part, bodies, np.frombuffer(edges_bytes, dtype=np.int64))
+        sums = sum_stretches(part, bodies, np.frombuffer(edges_bytes, dtype=np.intp))
         for pair, guess, cuts, seen in trials:
             trial = Exchange(sums[:, [bodies.index(body) for body in pair]], pair, residual, floor)
             worth = GUESSED_MIN_FALL if guess else SEEN_MIN_FALL
