@@ -30,6 +30,9 @@ def to_numbers(values: ArrayLike, name: str, dtype: Any = np.float64) -> NDArray
             return np.asarray(array, dtype=dtype)
     except (TypeError, ValueError) as error:
         raise CondyleError(f"{name} is not an array of numbers: {error}", code="bad-shape") from None
+    except OverflowError:  # a whole number of Python has no bounds
+        text = f"{name} has a number too large for {np.dtype(dtype)}"
+        raise CondyleError(text, code="bad-shape") from None
 
 
 def freeze_array(
