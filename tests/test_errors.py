@@ -77,6 +77,9 @@ def test_what_is_no_path_and_no_number_is_refused_by_what_it_should_be() -> None
     for value in (None, "5", True):
         with pytest.raises(UsageError, match="a factor is a number, not"):
             check_number(value, "a factor")
+    for large in (10**400, -(10**5000)):
+        with pytest.raises(UsageError, match=r"^a factor is a number too large for float64$"):
+            check_number(large, "a factor")
     assert [check_flag(value, "world") for value in (True, 0, np.True_, np.array(False))] == [True, False, True, False]
     for value in (None, "no", 2, 1.0, np.array([True]), np.int64(1)):
         with pytest.raises(UsageError, match="world is True or False, not"):

@@ -105,7 +105,10 @@ def check_number(value: Any, what: str) -> float:
     """The number; raises where it is none."""
     if isinstance(value, bool) or not isinstance(value, SupportsFloat) or bool(getattr(value, "shape", False)):
         raise UsageError(f"{what} is a number, not {value!r}", code="bad-call")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # a whole number of Python has no bounds
+        raise UsageError(f"{what} is a number too large for float64", code="bad-call") from None
 
 
 def check_flag(value: Any, what: str) -> bool:

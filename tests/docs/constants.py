@@ -133,9 +133,9 @@ def _part(comment: str) -> tuple[str, str]:
     return (comment.replace(match.group(0), ""), match.group(1)) if match else (comment, "")
 
 
-def _shorten(meaning: str) -> str:
+def shorten(meaning: str) -> str:
     """What a constant is, without what was seen with it: that stays in the code."""
-    return re.split(rf"(?<=.{{{LEAST_WORDS}}})(?<!\.)(?:[;.] |: (?=.*\d))", meaning, maxsplit=1)[0].rstrip(".,")
+    return re.split(rf"(?<=.{{{LEAST_WORDS}}})(?<!\.)(?:[;.] |: (?=.*\d))", meaning, maxsplit=1)[0].rstrip(".")
 
 
 def render() -> str:
@@ -147,7 +147,7 @@ def render() -> str:
             for one in find_numbers(path):
                 work = bool(BOUNDS_ON_WORK.search(one.name))
                 fixed_by = one.fixed_by or ("" if work else FIXED_BY.get(f"{room}.{path.stem}", ""))
-                cells = (f"`{path.stem}.{one.name}`", f"`{one.value}`", _shorten(one.meaning), fixed_by)
+                cells = (f"`{path.stem}.{one.name}`", f"`{one.value}`", shorten(one.meaning), fixed_by)
                 parts.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |\n")
     return "".join(parts)
 

@@ -8,8 +8,10 @@ from importlib import import_module
 
 import pytest
 
-from .constants import FIXED_BY, PAGE, ROOMS, SOURCE, Number, find_numbers, render
+from .constants import FIXED_BY, PAGE, ROOMS, SOURCE, Number, find_numbers, render, shorten
 from .pages import DOCS
+
+LEAST_LETTERS = 15  # of what a row says: "of the frames" has 11
 
 
 @cache
@@ -24,7 +26,33 @@ def test_the_page_is_up_to_date() -> None:
 
 
 def test_every_number_says_what_it_is() -> None:
-    assert not [(module, one.name) for module, found in numbers().items() for one in found if not one.meaning]
+    shown = {(module, one.name): shorten(one.meaning) for module, found in numbers().items() for one in found}
+    assert not {place: text for place, text in shown.items() if not says_what_it_is(text)}
+
+
+def says_what_it_is(text: str) -> bool:
+    """Whether a row can be read alone: its text is no unit only, and leans on no row before or after it."""
+    leans = re.match(r"\.\.\.|is:|and\b|or\b", text) or re.search(r"([,;:]|\b(and|or))$", text)
+    return not leans and sum(letter.isalpha() for letter in text) >= LEAST_LETTERS
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "... and at moments that were guessed",
+        "is: blocks of a take that are compared",
+        "s",
+        "of the frames; others are not",
+    ]
+    + [
+        "share of the limit that it changes by, and",
+        "m/s of a foot's slowest point, or",
+        "both places of a joint, beyond;",
+    ],
+)
+def test_a_row_that_leans_on_another_says_nothing(comment: str) -> None:
+    assert not says_what_it_is(shorten(comment))
+    assert says_what_it_is(shorten("share of a joint's frames that are far from it; 0.4 in recordings"))
 
 
 def test_a_name_stands_for_one_number() -> None:

@@ -125,3 +125,18 @@ def test_the_type_of_numbers_is_read_from_both_ways_in_which_numpy_writes_an_arr
     assert _number_type(alias) is np.float64
     assert _number_type(np.ndarray[tuple[int, ...], np.dtype[np.int64]]) is np.int64
     assert _number_type(NDArray[np.bool_]) is np.bool_
+
+
+def test_a_whole_number_beyond_the_type_is_refused_by_name() -> None:
+    for dtype, large in ((np.float64, 10**400), (np.float64, -(10**5000)), (np.int64, 2**70)):
+        with pytest.raises(CondyleError, match=rf"^time has a number too large for {np.dtype(dtype)}$"):
+            freeze_array([0, 1, large], (None,), "time", dtype)
+
+
+@pytest.mark.parametrize("count", [3, 2_000_000])
+def test_what_is_no_whole_number_is_no_segment(count: int) -> None:
+    for odd in (np.nan, np.inf, 1e300):
+        values = np.zeros(count)
+        values[-1] = odd
+        with pytest.raises(CondyleError, match="segment is not an array of numbers: it holds what is no whole number"):
+            freeze_array(values, (None,), "segment", np.int64)

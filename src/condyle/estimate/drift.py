@@ -18,7 +18,7 @@ from ..pairs.normal import Rows, System, estimate_covariance, gap_products
 from ..pairs.sums import whole_stack
 from .solve import SOLVE_SWEEPS, Solution, guard_noise
 
-DRIFT_LAG_S = 1.0  # s
+DRIFT_LAG_S = 1.0  # s between the frames whose differences a drifting take is fitted to
 
 
 def solve_differences(take: Take, fits: PairFits, solution: Solution, noise: Noise, held: Bools) -> Solution:

@@ -27,17 +27,17 @@ OPEN_ERROR_SHARE = (
 LEVER_MIN_RATIO = (
     3.0  # lever motion (rotation times sensors' distance) over residual below which a low residual proves nothing
 )
-RIGID_RATIO = 0.05  # relative rotation over rotation in the world, below which two moving bodies are one,
-RIGID_NOISE_RATIO = 3.0  # unless it is so many times the noise of both sensors, and about one axis,
+RIGID_RATIO = 0.05  # relative rotation over rotation in the world, below which two moving bodies are one
+RIGID_NOISE_RATIO = 3.0  # times the noise of both sensors, above which rotation about one axis is a joint's
 RIGID_GIVE_RAD = np.radians(
     1.5
-)  # or more than mounts give and bent fields feign; no joint of people is known below 2 deg
+)  # rotation that mounts give and bent fields feign, above which it is a joint's; none of people is known below 2 deg
 TURN_NOISE_SHARE = 0.25  # share of the noise's own rotation that must be exceeded before a pair turns at all
 INDEPENDENT_SAMPLES_HZ = 2.0  # independent samples per second of motion
 WORLD_RANK_RATIO = 1.6e-5  # of singular values: a body that turns less in the room has no point that moves least
 ELSEWHERE_MIN_SE = 3.0  # standard errors by which a point is elsewhere; chosen: none of tests/goldens depends on it
 LARGE_RESIDUAL_NOISE_RATIO = 3.0  # residual over what the noise explains, from which on it is large
-LARGE_RESIDUAL_SHARE = 0.03  # ... and residual over the sensors' distance
+LARGE_RESIDUAL_SHARE = 0.03  # residual over the sensors' distance, from which on it is large
 GLANCE_FRAMES = 1000  # frames that tell how a body turns in the room
 
 

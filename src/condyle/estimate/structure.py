@@ -44,20 +44,21 @@ COVARIANCE_MAX_BODIES = (
     128  # bodies beyond which the residuals' covariance is no longer formed and the spanning tree stands
 )
 REST_MAX_DRIFT_SHARE = 0.15  # drift in the room over the usual one, below which a body that does not turn rests
-REST_MAX_TURN_SHARE = 0.25  # ... and turn in the room over the usual one, or RESOLVABLE_TURN_RAD, if that is more
+REST_MAX_TURN_SHARE = 0.25  # turn in the room over the usual one of a body at rest, or RESOLVABLE_TURN_RAD if more
 # The ratios to the room and the powers below were chosen on recordings of people (REAL rules: data/more and others).
 REST_RESIDUAL_RATIO = 0.9  # residual over drift in the room: a pair that fits no better than two bodies at rest
 RESTING_PAIR_RATIO = 0.5  # the same of two bodies that both rest: feet rock together; recordings of deadlifts, squats
-ROOM_RESIDUAL_RATIO = 1.5  # ... and one that the room explains better, however much it turns
+ROOM_RESIDUAL_RATIO = 1.5  # residual over drift in the room: the room explains a pair better, however much it turns
 ROOM_HANDICAP_RESIDUALS = 4.0  # usual residuals by which such a pair, and one of two resting bodies, counts as larger
-REST_HANDICAP_RESIDUALS = 2.0  # ... and a pair that only may repeat the room
+REST_HANDICAP_RESIDUALS = 2.0  # usual residuals by which a pair that only may repeat the room counts as larger
 SHARED_NOISE_MAX_SHARE = 1e-3  # residual over the usual one below which one sensor is worked out from another
 NAMES_FACTOR = 2.0  # by which a residual counts as larger for each human segment that names put between two bodies
-NAMES_MOST_BETWEEN = 3  # segments; where two names of data/more are exchanged the motion still overrules them
+NAMES_MOST_BETWEEN = 3  # segments between that count; where two names of data/more are exchanged motion overrules them
 NAMES_MAX_CONTRADICTED = 0.5  # edges of the plain tree that names contradict over those that they agree with
 NEARNESS_POWER = 0.5  # of a joint's distance from its two sensors, which its residual is weighted with
 SWAY_TURN_RAD = np.radians(1.0)  # rms relative rotation that people have who stand still
-MOVED_TURN_RAD = np.radians(4.0)  # ... of the joint that moved most: at most 3 in still takes, 15 in functional trials
+# At most 3 deg in still takes, 15 in functional trials.
+MOVED_TURN_RAD = np.radians(4.0)  # rms relative rotation of the joint that moved most, up to which people stand still
 SHARP_LEVER_RATIO = 50.0  # lever motion over residual from which less rotation tells as much
 FREE_MAX_LEVER_RATIO = 12.0  # lever motion over residual up to which a body at rest may be no partner at all
 # Residual of a joint with the room over the usual one of the others, from which on it is none: thighs of people who run
@@ -66,13 +67,15 @@ ROOM_UNLIKE_RATIO = 3.0
 SURE_LEVER_RATIO = 5.0  # lever motion over residual from which an edge is told even though another one ties with it
 THIN_MARGIN = 1.1  # margin below which an edge tells nothing
 APART_RESIDUAL_RATIO = 8.0  # residual over the median of the tree's: another figure or a loose thing
-APART_SHARE = 0.22  # ... and at least this share of the figure's usual distance between joined sensors
+APART_SHARE = 0.22  # residual over the figure's usual distance between joined sensors of such a thing, at least
 UNRELATED_SHARE = 0.33  # that share when it alone tells, however few bodies there are
 SLIDING_RESIDUAL_SHARE = 0.05  # residual over the sensors' distance of a pair that moves without turning
 SLIDING_MAX_LEVER_RATIO = (
     0.5  # lever motion over residual of such a pair; joints with a fifth of stale samples have 0.9
 )
-SLIDING_SPREAD_SHARE = 0.65  # ... and over what a joint has to explain; joints of people leave at most 0.6 of it
+SLIDING_SPREAD_SHARE = (
+    0.65  # residual of such a pair over what a joint has to explain; people's leave at most 0.6 of it
+)
 NOT_WORN_SPREAD_SHARE = 0.03  # the same of two bodies between which, by their names, something is not worn
 PLAIN_HINGE_RATIO = 0.03  # turn off the axis over that about it, noise removed; hinges of people have 0.06 and more
 # Time from which on one axis alone is a hinge: any two bodies turn about one for a moment. In simulated walks of 0.3 to

@@ -33,21 +33,21 @@ from .tree import SEARCH_FRAMES, ResidualRows
 
 SURE_SD = 1.645  # standard errors that SURE_SUPPORT is
 SCORE_SD = 0.1  # log residual by which two scores differ for reasons that repeat in every block of time
-RIVAL_MAX_LOG = 4.0  # log residual by which a pair is so much worse than every edge that no error makes it a rival,
-RIVAL_MAX_SE = 15.0  # ... or standard errors of the two pairs' own residuals; those of whole trees are as large
+RIVAL_MAX_LOG = 4.0  # log residual by which a pair is so much worse than every edge that no error makes it a rival
+RIVAL_MAX_SE = 15.0  # standard errors of both residuals by which it is so much worse; those of whole trees are as large
 UNLIKE_MEDIANS = 20.0  # residual over the usual one; right edges of tests/goldens have 9 at most, wrong ones 29
-UNLIKE_SIZE_SHARE = 0.01  # ... and residual over the distance of its sensors, below which it may be rounding
+UNLIKE_SIZE_SHARE = 0.01  # residual of an unlike edge over the distance of its sensors, below which it may be rounding
 MOST_RIVALS = 3  # that are named for an edge
 CALM_DRIFT_SHARE, CALM_TURN_SHARE = 0.25, 0.5  # drift and turn in the room over the usual ones of a body that is calm
 ALIKE_RESIDUAL_RATIO = 1.5  # residual over the edge's, up to which another calm body fits the same partner
 CALM_PAIR_SUPPORT = 0.5  # at most, of an edge of two calm bodies
 DOUBTED_SUPPORT = 0.9  # at most, of an edge that another calm body could have, or that is hardly a joint
 UNEXPLAINED_MAX_SHARE = 0.25  # residual over what the joint has to explain, from which on it may be several joints
-UNEXPLAINED_ALWAYS_SHARE = 0.5  # ... however much the others leave: it explains less than three quarters of the square
+UNEXPLAINED_ALWAYS_SHARE = 0.5  # the same however much others leave: it explains less than three quarters of the square
 # Residual over the usual one from which on an edge may be several joints as well: 4 of 264 right edges of data/more,
 # none of 859 sure ones of 13 recorded clips with sensors added, and 5 of 20 across a trunk that nobody wore.
 LOOSE_MEDIANS = 3.0
-LOOSE_NOISE_RATIO = 2.0  # ... and residual over what noise explains; right ones in white noise have 1.1
+LOOSE_NOISE_RATIO = 2.0  # residual of such an edge over what noise explains; right ones in white noise have 1.1
 NEIGHBOUR_QUANTILE = 0.25  # of the distances between joined sensors: that of neighbours, whatever else is not worn
 MOST_TIMES_LONGER = 1e6  # an edge than neighbours; beyond it is no figure
 LENGTH_POWER = 2.0  # of an edge's length over that of neighbours, which the share counts as larger with: segments of

@@ -33,8 +33,8 @@ TRIED_LENGTHS = (0.6, 0.85, 1.2, 1.7, 2.4)  # of the field, over the extent of t
 TRIED_TURNS = (0.4, 1.0, 2.5)  # rotation of the field over displacement / length
 FIELD_MIN_LOG_RATIO = 10.0  # log likelihood that a field must be worth; below it there is none
 AGREED_MIN_SHARE = 0.05  # of a joint's gaps that the field of the others must explain, where no rod vouches for it
-BEND_LOOK_BLOCKS = 60  # of the take at least, looked at first: where there is no bend, a part of them tells
-BEND_LOOK_SHARE = 0.2  # ... and of all that would be measured
+BEND_LOOK_BLOCKS = 60  # blocks of the take at least, looked at first: where there is no bend, a part of them tells
+BEND_LOOK_SHARE = 0.2  # of all blocks that would be measured, looked at first
 # Of the gain wanted, below which that is all. In 111 simulated takes of 15 and 45 s (worlds of benchmarks/field.py) the
 # look has 0.31 to 0.89 of the gain of all where there is a bend, and a gain of 8.5 at most where there is none.
 BEND_LOOK_MIN_SHARE = 0.1

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MOST_BLOCKS = 600  # of joints, and of the rod: more would sharpen nothing
 MOST_PLACES = 1500  # among which centres are chosen
-FIELD_MOST_CENTRES = 90  # at most
+FIELD_MOST_CENTRES = 90  # centres of a field at most
 STIFFNESS_SHARE = 1e-3  # against weights that swing far outside to fit a straight line inside
 OPEN_VARIANCE_SHARE = 2e-3  # of the field's variance that the centres may leave open at a visited place
 

@@ -25,9 +25,9 @@ from ..model.take import Take
 from ..model.values import dataclass
 
 MOVED_MIN_CHI2 = 30.0  # squared standard errors (3 numbers) by which a joint's place on a sensor differs from another's
-PARTED_MIN_JOINT_CHI2 = 100.0  # the same (6 numbers) of both places of a joint, from which on one of them moved alone;
-# at most 66 between takes of one mounting of 9 recorded people and 2 linkages, 150 and more where a simulated one moved
-PARTED_MIN_CHI2 = 15.0  # of that one's own place; at most 12 between the same takes
+PARTED_MIN_JOINT_CHI2 = 100.0  # squared standard errors (6 numbers) of both places of a joint: one of them moved alone
+# At most 66 between takes of one mounting of 9 recorded people and 2 linkages, 150 and more where a simulated one moved
+PARTED_MIN_CHI2 = 15.0  # the same (3 numbers) of the place of the one that moved; at most 12 between the same takes
 MOVED_MIN_M = 0.01  # m: skin alone changes a joint's place by as much from one activity to another
 
 

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 GAP_BLOCK_S = 0.5  # s over which the usual gap is taken
 APART_MIN_S = 1.0  # s for which a joint comes apart at least; less is an outlier
-APART_MIN_GAPS = 6.0  # usual gaps of the joint, from which it has come apart,
-APART_MIN_SHARE = 0.3  # and this share of the distance between the sensors, or of the usual one
+APART_MIN_GAPS = 6.0  # usual gaps of the joint, from which it has come apart
+APART_MIN_SHARE = 0.3  # gap over the distance between the sensors, or the usual one, from which it has come apart
 TRUSTED_MIN_WEIGHT = 0.3  # weight from which the fit trusts a block
 # Gap over the sensors' distance up to which it may be skin that moves as its joint turns: 3 cm rms of it in simulated
-# exercise leave 0.8; what was put down or let go is soon farther off,
+# exercise leave 0.8; what was put down or let go is soon farther off.
 SKIN_MAX_SHARE = 1.0
-# and growth of such a gap over that of the turn, from the usual ones: there 0.9 to 1.6
+# Growth of such a gap over that of the turn, from the usual ones: there 0.9 to 1.6.
 SKIN_MAX_GROWTH = 3.0
 # A joint that turns less as a rule is a grip, and has no skin that follows its turn; noise of sensors is 0.5 deg.
 GRIP_MAX_TURN_RAD = np.radians(2.0)

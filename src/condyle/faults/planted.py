@@ -20,10 +20,10 @@ from .connections import MOST_CONNECTED_BODIES, Contact, Stretch, contact_of, en
 
 FEWEST_BODIES = 4  # the room, the body, and two others: one alone does not tell that the rest moves on
 WINDOW_STEP_S = 0.1  # s between windows of four times that length in which a body is looked at
-STANCE_MIN_S = 0.35  # s for the end of a limb,
-MIDDLE_STANCE_MIN_S = 1.0  # and for what has joints on both sides: a thigh turns about some point for a moment
-PLANTED_MAX_SHARE = 0.02  # of the usual distance between joined sensors: a point that moves more is not planted,
-PLANTED_MAX_JOINT_GAPS = 1.5  # or this many times the usual gap of joints, whose noise it shares
+STANCE_MIN_S = 0.35  # s that the end of a limb is planted at least
+MIDDLE_STANCE_MIN_S = 1.0  # s that what has joints on both sides is planted: a thigh turns about a point for a moment
+PLANTED_MAX_SHARE = 0.02  # of the usual distance between joined sensors: a point that moves more is not planted
+PLANTED_MAX_JOINT_GAPS = 1.5  # times the usual gap of joints, whose noise it shares, that it may move, if that is more
 PASSING_MIN_SHARE = 0.015  # of that distance: motion of the usual other body, below which nothing moves on
 # Feet in walks, jumps and lifts have 46 to 300, and move by up to 0.065 of what passes; a thigh over a standing leg, a
 # linkage or a wheel has up to 75, or moves more.

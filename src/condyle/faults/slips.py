@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 SLIP_MIN_RATIO = 150.0  # likelihood ratio from which a step is a slip
 SLIP_MIN_SHARE = 0.01  # of the usual distance between the joined sensors: a lesser step does no harm
 SLIP_MIN_S = 1.5  # s on either side of a slip, below which it is not told from a pause
-MOST_SLIPS = 8  # slips in one take
+MOST_SLIPS = 8  # slips that are told in one take
 CREEP_MAX_PAUSE_S = 10.0  # s between steps of one creep: up to 8.4 s where a sensor crept 15 mm in 15 s
 CREEP_MIN_COSINE = 0.7  # between their directions
 # A step with SLIP_MIN_RATIO makes the gaps of a body with four joints alike by 6 standard errors, however long the take
-LOOK_BLOCKS = 40  # is: blocks of a take for each later one that a block is compared with, those of a second at least
+LOOK_BLOCKS = 40  # blocks of a take for each later one that a block is compared with, those of a second at least
 LOOK_MIN_SE = 3.0  # standard errors above which a body is searched
 REFINE_ROUNDS = 3  # of fitting the joints and the slips in turn, at most
-REFINED_SHARE = 1e-3  # of a slip's size: one that changes less by a round is known; the second changes it by 1e-4
+REFINED_SHARE = 1e-3  # of a slip's size by which a round changes one that is known; the second changes it by 1e-4
 
 
 def find_slips(

@@ -28,9 +28,9 @@ TURN_MIN_RATIO = 60.0  # likelihood ratio from which a slip counts as a rotation
 LIVELY_REACH_S = 2.0  # s around a block in which its noise is judged
 QUIET_MIN_SHARE = 0.5  # of the overall noise: a quieter stretch counts no more than this
 ROUNDING_SHARE = 1e-5  # of the distance between joined sensors: gaps below it are rounding
-MOST_TWICE_TRIED = 3  # sensors, the most suspect ones, that are tried for two slips at once,
+MOST_TWICE_TRIED = 3  # sensors, the most suspect ones, that are tried for two slips at once
 MOST_FURTHER_STEPS = 3  # of a sensor, beside one that is judged
-TWICE_MIN_SHARE = 0.25  # if a single one is so far on the way to the threshold
+TWICE_MIN_SHARE = 0.25  # of the threshold that a single slip must have for two to be tried
 OWN_COLUMNS = 6  # of a joint's constants: its centre in either body
 # Standard errors above what noise explains, up to which a gap does not have the shapes of skin and field: two slips in
 # white noise leave 0.3 and 1.1, noise correlated over 0.5 s leaves 7 to 12 at the joints of one body

@@ -23,8 +23,8 @@ if TYPE_CHECKING:  # most takes have one world
 REGISTER_MAX_RESIDUAL_RATIO = 3.0  # gap of the joint between two systems over the usual one of joints, at most
 REGISTER_LEAST_RESIDUAL_M = 0.003  # m, as which a smaller usual one counts
 REGISTER_MIN_GAIN = 3.0  # times that the gap must be larger with both in one world as recorded
-ROTATION_MAX_95_RAD, TRANSLATION_MAX_95_M = np.radians(5.0), 0.1  # half-widths of intervals: wider is not determined,
-SCALE_MAX_95, DELAY_MAX_95_S = 0.05, 0.05  # nor is a scale [-] or a delay [s]
+ROTATION_MAX_95_RAD, TRANSLATION_MAX_95_M = np.radians(5.0), 0.1  # half-widths of intervals: wider is not determined
+SCALE_MAX_95, DELAY_MAX_95_S = 0.05, 0.05  # the same of a scale [-] and a delay [s]
 SAME_WORLD_MAX_RAD = np.radians(5.0)  # apart up to which two worlds are one, and a sensor is late
 SAME_WORLD_MAX_M = 0.2  # the same of their origins; both are chosen, for simulated late sensors
 WORLDS_TOLD_MAX_PAIRS = 100  # pairs of bodies of the largest figure and others that are looked at without being asked

@@ -26,10 +26,15 @@ def to_numbers(values: ArrayLike, name: str, dtype: Any = np.float64) -> NDArray
         array = np.asarray(values)
         if array.dtype.kind in "cMmV":
             raise TypeError(f"it holds {array.dtype}")
+        if np.dtype(dtype).kind in "iu" and array.dtype.kind == "f" and not (np.abs(array) < 2**63).all():
+            raise ValueError("it holds what is no whole number")
         with np.errstate(over="ignore"):  # what is beyond float64 is infinite there
             return np.asarray(array, dtype=dtype)
     except (TypeError, ValueError) as error:
         raise CondyleError(f"{name} is not an array of numbers: {error}", code="bad-shape") from None
+    except OverflowError:  # a whole number of Python has no bounds
+        text = f"{name} has a number too large for {np.dtype(dtype)}"
+        raise CondyleError(text, code="bad-shape") from None
 
 
 def freeze_array(
@@ -51,7 +56,7 @@ def freeze_array(
         if owner is None or (part and isinstance(owner, np.ndarray) and not owner.flags.writeable) or is_spooled(array):
             return array
     if large:
-        return seal(over_frames(lambda block: np.array(block, dtype, order="C"), array))
+        return seal(over_frames(lambda block: np.array(to_numbers(block, name, dtype), order="C"), array))
     return seal(np.array(array, dtype, order="C", copy=True))
 
 

@@ -29,9 +29,9 @@ RATE_HALF_WINDOW_S = 0.02  # s before and after a frame from which its velocitie
 STANDING_MAX_SHARE = 0.1  # of the foot's high speed that its slowest point may have when it stands
 HIGH_SPEED_PERCENT = 98  # percentile of a foot's speed that stands for its swing
 SWING_MIN_SPEED_M_S = 0.5  # m/s below which a foot makes no steps
-STILL_MAX_SPEED_M_S = 0.05  # m/s of a foot's slowest point, or
-STILL_MAX_SHARE = 0.02  # of the foot's high speed, up to which it may be held where it is, be that the floor or not
-STAND_MAX_TRAVEL_M = 2 * FOOT_REACH_M  # m of its sensor: feet roll over their length; 71 events of 9 walks stay
+STILL_MAX_SPEED_M_S = 0.05  # m/s of a foot's slowest point up to which it may be held, be that on the floor or not
+STILL_MAX_SHARE = 0.02  # of the foot's high speed, the same where that is more
+STAND_MAX_TRAVEL_M = 2 * FOOT_REACH_M  # m its sensor travels at most: feet roll over their length; 71 of 9 walks stay
 # Of a standing foot's slowest point, as a rule: 0.029 m/s at most in 151 stands of 32 recorded takes, 0.035 to 0.062 in
 # three of feet that are held in the air.
 REST_MAX_SPEED_M_S = 0.03  # m/s
@@ -41,13 +41,13 @@ REST_MAX_SHARE = 0.01  # of the foot's high speed, where that is more
 LYING_MAX_SPEED_M_S = 0.11  # m/s
 LYING_MAX_SHARE = 0.035  # of the foot's high speed, where that is more
 # Speed of a place at rest whose coordinates have white noise, times the time between two of them over that noise:
-NOISE_SPEED = np.sqrt(6.0)  # root mean square, and
-NOISE_HIGH_SPEED = np.sqrt(2 * 9.837)  # its 98th percentile, that of chi squared with three degrees of freedom
+NOISE_SPEED = np.sqrt(6.0)  # root mean square of a resting place's speed, in noise over the time between coordinates
+NOISE_HIGH_SPEED = np.sqrt(2 * 9.837)  # the same of its 98th percentile, chi squared with three degrees of freedom
 REST_NOISE_SHARE = 0.8  # of the speed of a rest that noise may have in it; 0.95: 3 % of steps in 6 mm are lost
 REST_MAX_WINDOW_S = 0.3  # s, and no more, over which noise is averaged when a foot is asked whether it rests
 STRIDE_MAX_S = 2.5  # s from a strike to the next of the same foot; longer, the person stood or a strike was not seen
-STAND_MIN_S = 0.2  # s, and
-SWING_MIN_S = 0.1  # s: shorter ones are joined with what is around them
+STAND_MIN_S = 0.2  # s of a stand: shorter ones are none
+SWING_MIN_S = 0.1  # s of a swing: shorter ones are joined with what is around them
 
 
 def find_gait_events(skeleton: Skeleton, take: Take) -> tuple[tuple[GaitEvent, ...], tuple[Finding, ...]]:

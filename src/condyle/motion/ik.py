@@ -42,9 +42,10 @@ from .rig import build_rig, build_state, centre, hold_unknown, restore_state, st
 from .smoothing import solve_smooth
 from .tasks import FrameRows, Posture, SensorPoses, Smoothness, Target, Task, add_up, close_loops
 
-SOLVE_CHUNK_FRAMES = 2000  # solved together: 16 bodies take 9.0 us a frame, 10.1 by 1000, 9.1 by 2800; 64 are alike
+# 16 bodies take 9.0 us a frame, 10.1 by 1000, 9.1 by 2800; 64 are alike.
+SOLVE_CHUNK_FRAMES = 2000  # frames that are solved together
 SIGMA_MIN_M = 1e-4  # m: no sensor is trusted more than this
-SIGMA_MIN_RAD = 1e-3  # rad
+SIGMA_MIN_RAD = 1e-3  # rad: no orientation is trusted more than this
 LOOP_SIGMA_SHARE = 1e-3  # standard deviation of a loop's gap as a part of the smallest of the positions'
 # Quantiles of the residual of a sensor in its standard deviations: half of its six numbers go into the pose.
 RESIDUAL_QUANTILES = ((0.5, 1.54), (0.9, 2.5))
@@ -53,7 +54,7 @@ LONE_QUANTILES = ((0.5, 0.674), (0.9, 1.645))
 SPREAD_MIN_SIGMAS = 0.05  # of the residual, in standard deviations of the noise: exact data has none
 SPREAD_MAX_MEDIANS = 10.0  # spreads by the median: a sensor that is lost in a tenth of the take is not trusted for it
 SUSPECT_MIN_SPREADS, HUBER_SPREADS = 5.0, 2.5  # in spreads of each sensor's residual
-REWEIGH_ROUNDS = 3  # of new weights
+REWEIGH_ROUNDS = 3  # rounds of solving with new weights
 OUTLIERS_MIN_SHARE = 0.005  # share of a sensor's poses left out that is a warning
 # What is beyond a screw is solved for with the screw where it was, again and again: each round leaves about the pitch
 # over the length of the limb of what was left, some hundredths.

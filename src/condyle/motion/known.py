@@ -34,7 +34,7 @@ from .unplaced import HELD, choose_turns, describe_unplaced, measure_parting, me
 COMPARED_FRAMES = 200  # of a take, in which a figure with such joints held is compared with one with them free
 HELD_MIN_RATIO = 2.0  # of the misfits of these two, from which on it is the held joints that do not fit
 OTHER_AXIS_RAD = np.radians(10.0)  # by which the axis of a hinge differs from that of the calibration, to be another
-PARTED_SHARE = 0.95  # of the frames; a joint that is far from its axis for longer is not held to it
+PARTED_SHARE = 0.95  # of the frames: a joint that is far from its axis for longer is not held to it
 PARTED_MIN_PLAYS = 3.5  # of the rms play at the calibration: twice what its own frames reach in that share
 
 

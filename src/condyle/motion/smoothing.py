@@ -31,8 +31,8 @@ from .pose_solver import (
 SMOOTH_MAX_STEPS = 20  # Gauss-Newton steps at most
 CONJUGATE_MAX_ROUNDS = 500  # of conjugate gradients in a step at most
 GRADIENT_MAX_SHARE = 1e-3  # of the gradient's size: the next step corrects the rest
-SMOOTH_MIN_GAIN = 1e-7  # of the cost
-SMOOTH_DAMPING = 1e-9  # of the weights
+SMOOTH_MIN_GAIN = 1e-7  # of the cost, the gain of a step at which the search ends
+SMOOTH_DAMPING = 1e-9  # of the weights, the least damping of a step
 # Frames by which windows follow each other: long against what accelerations bind together, short against the motion.
 # benchmarks/kinematics.py: 4 to 6 rounds a step from 8 frames on, some 80 without windows.
 WINDOW_HALF_FRAMES = 20

@@ -21,8 +21,8 @@ from ..model.values import dataclass
 
 LEG_MAX_SHARE = 0.999  # of its length to which a leg may stretch: a straight knee has no plane
 HIPS_ROUNDS = 12  # of bringing the hips within reach of all feet that stand
-FLAT_MAX_TURN_RAD_S = 0.5  # rad/s below which a standing foot is flat,
-FLAT_MAX_TILT_RAD = np.radians(30)  # rad: and one that then is tilted by more stands on its toes
+FLAT_MAX_TURN_RAD_S = 0.5  # rad/s below which a standing foot is flat
+FLAT_MAX_TILT_RAD = np.radians(30)  # rad: a foot that is then tilted by more stands on its toes
 STEP_MIN_LEGS = 0.06  # of a leg's length: stands that differ by less in height are on one floor
 LIFTED_MIN_LEGS = 0.06  # of a leg's length: a sole that is higher than usual in its stand has left the floor
 RAISED_MIN_S = 0.4  # s for which a foot stands on something above the floor: at the top of a jump feet rest for less

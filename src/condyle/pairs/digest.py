@@ -28,7 +28,7 @@ from .sums import RowSums, sum_rows
 if TYPE_CHECKING:
     from ..model.take import Take
 
-ROW_RATE_HZ = 30.0  # rows a second; people move below 10 Hz. Below 45 frames a second a row is a frame
+ROW_RATE_HZ = 30.0  # rows of a take in a second; people move below 10 Hz. Below 45 frames a second a row is a frame
 ROW_MIN_COUNT = 500  # rows of a take at least, if it has the frames: covariances of many joints need as many
 ROW_MIN_SOUND_SHARE = 0.5  # of a row's frames, from which on the others are bridged
 DIFFERENCES_RATE_HZ = 12.0  # sixth differences a second that tell the noise

@@ -22,7 +22,7 @@ from .fits import fit_laid_out
 from .sums import PairSums, multiply_poses, stack_poses
 
 WINDOW_RATE_HZ = 30.0  # Hz that suffice for how people move
-WINDOW_BLOCK_S = 0.5  # s
+WINDOW_BLOCK_S = 0.5  # s of the blocks that windows are made of
 WINDOW_DOUBLINGS = 4  # times that windows double: 1, 2, 4 and 8 s
 WINDOW_LONGEST_HOLE_S = 0.25  # s without a frame, across which no window reaches
 WINDOW_RIDGE_RAD2 = 3e-4  # half mean square rotation [rad^2] below which a point is drawn towards the sensors

@@ -31,14 +31,13 @@ from .marker_swaps import (
 from .shapes import Shape, count_free, extent, find_seen, fit_error, fit_poses, fit_shape, sum_squares
 
 MISFIT_MIN_SD = 5.0  # robust standard deviations above the usual fit error at which a frame is doubted
-MISFIT_MIN_TIMES = 4.0  # and times the usual fit error
-MISFIT_MIN_SHARE = 0.05  # and of the cluster's size: skin moves as much, a ghost or a swapped marker moves more
+MISFIT_MIN_TIMES = 4.0  # times the usual fit error at which a frame is doubted
+MISFIT_MIN_SHARE = 0.05  # of the cluster's size at which it is doubted: skin moves as much, ghosts and swaps more
 # Skin comes and goes within several frames, as at heel strikes and as feet roll over their toes, ghosts at once:
-SUDDEN_MIN_SHARE = 0.5  # of that limit by which the fit error changes from a frame to the next, and
-SKIN_MAX_TIMES = 2.0  # that limit, below which skin stays, and
-SKIN_MAX_S = (
-    0.4  # s that it is away: of 411 stretches of 77 recorded files 111 are, for 0.24 s at most; the next lasts 0.55
-)
+SUDDEN_MIN_SHARE = 0.5  # of the limit of doubt: a fit error that changes by less from a frame to the next may be skin
+SKIN_MAX_TIMES = 2.0  # times the limit of doubt up to which such a fit error is skin
+# Of 411 stretches of 77 recorded files 111 are so, for 0.24 s at most; the next lasts 0.55.
+SKIN_MAX_S = 0.4  # s for which skin is beyond the limit of doubt
 # A marker that is away for longer has come loose. Where all markers of a cluster move against each other, the skin
 # under them is bent for as long as a joint is, and to leave that out would leave out the motion:
 SOFT_MAX_STEP = 1.0  # of that limit, from a frame to the next as a stretch begins and ends: labels change by several

@@ -39,10 +39,8 @@ SKIN_TO_CENTRE_M = {"knee": 0.055, "ankle": 0.042, "elbow": 0.042, "wrist": 0.03
 SKIN_TO_CENTRE_SD_M = 0.02  # of that: knees are 75 mm wide in children to 125, and its direction is 20 deg off
 INWARDS_MAX_OFF_RAD = np.radians(20.0)  # that this allows for: what the axis of the joint is off beyond it is added
 BENDING = ("knee", "elbow")  # joints that a limb goes across: a foot goes along the shank, and tells no direction
-BENT_MIN_M = (
-    0.03  # m rms that the markers below a joint go across the limb, from which on they tell which way it bends,
-)
-BENT_MAX_SHARE = 0.5  # and of that to the side at most
+BENT_MIN_M = 0.03  # m rms that the markers below a joint go across the limb, from which on they tell which way it bends
+BENT_MAX_SHARE = 0.5  # of what those markers go across the limb, to the side at most
 AT_MARKER_SD_M = 0.06  # of a centre that is only known to lie near a marker at the joint
 BETWEEN_MARKERS_SD_M = 0.015  # of one half-way between markers on both sides of the joint
 NEAR_SPINES_SD_M = 0.015  # of a hip by Harrington's regression: 5 to 10 mm in images, and markers on skin

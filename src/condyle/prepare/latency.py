@@ -34,17 +34,17 @@ SETTLED_DELAY_S = 1e-3  # s of change from one round to the next below which all
 SEEN_OFTEN_SHARE = (
     0.7  # share of a delay that noisy velocities leave to be seen, above which its rounds end where they should
 )
-SEEN_MIN_SHARE = 0.2  # ... and at least
+SEEN_MIN_SHARE = 0.2  # share of a delay that noisy velocities are taken to leave to be seen, at least
 OUTLIER_ROUNDS = 3  # times that outliers are weighed, where there are any
 DELAY_TUKEY_SD = 8.0  # robust standard deviations at which a gap stops counting
 SPIKE_MIN_BENDS = 5.0  # times that a path must bend more than around to be one
 FIRST_LOOK_MIN_SE = 3.5  # standard errors at the first look from which there is a second
 LATENCY_MIN_SE = 6.0  # standard errors from which a take has latency at all
 FURTHER_DELAY_MIN_SE = 3.0  # standard errors from which, in such a take, one more sensor is late
-FREE_DELAY_MIN_SE = 1.0  # ... where most sensors differ, so that none is presumed to agree with its neighbour
+FREE_DELAY_MIN_SE = 1.0  # standard errors from which one more is late where most differ, and none is presumed to agree
 DELAY_MIN_S = 1e-4  # s of delay below which nothing is done
 SLIGHT_DELAY_S = 3e-5  # s below which a sensor is left alone where others are late
-LATENCY_MIN_TAKE_S = 2.0  # s
+LATENCY_MIN_TAKE_S = 2.0  # s of a take, below which latency is not asked for
 LATENCY_MIN_BODIES = 3  # of two bodies nothing tells which one is late
 LATENCY_MOST_BODIES = 128  # beyond which nothing is asked: the forest of so many is not sure enough
 MOST_LOOKED_AT_POSES = 60_000  # frames times bodies looked at, at most

@@ -18,11 +18,11 @@ from .shapes import Shape, find_seen, fit_error, fit_poses
 from .swaps import EITHER_PART_MIN_SHARE
 
 GLANCED_FRAMES = 40  # frames on which an exchange between two bodies is tried first
-DOUBT_MIN_TIMES = 2.0  # times the usual fit error from which an exchange inside a body is tried, and
-DOUBT_MIN_SHARE = 0.02  # of the cluster's size: two markers that are as good as alike are not told apart
+DOUBT_MIN_TIMES = 2.0  # times the usual fit error from which an exchange inside a body is tried
+DOUBT_MIN_SHARE = 0.02  # of the cluster's size from which it is tried: markers as good as alike are not told apart
 SAME_ERROR_SHARE = 0.1  # of that error: smaller ones are alike
-MENDED_MAX_SHARE = 0.5  # of the fit error, to which an exchange brings it at least,
-MENDED_BOTH_MAX_SHARE = 0.25  # and that of both bodies together, where it does not bring it to the usual size
+MENDED_MAX_SHARE = 0.5  # of the fit error, to which an exchange brings it at least
+MENDED_BOTH_MAX_SHARE = 0.25  # of both bodies' fit error, to which an exchange brings it where not to the usual size
 END_MIN_OCTAVES = 2.0  # by which the gain of an exchange changes where it begins and ends; skin changes it smoothly
 END_FRAMES = 3  # frames on either side of an end that tell
 STRETCH_MAX_GAP_FRAMES = 5  # frames between two exchanges of the same markers that are one stretch

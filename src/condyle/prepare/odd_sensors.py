@@ -24,7 +24,7 @@ from ..pairs.forest import EXACT_GAP_SHARE, scene_size
 from ..pairs.sums import sum_pairs
 
 MILD_MIN_GAPS = 1.5  # gap of a sensor over the usual one, from which other readings of its rotations are tried
-ODD_MIN_GAPS = 4.0  # ... and from which other units and axes are tried as well
+ODD_MIN_GAPS = 4.0  # gap of a sensor over the usual one, from which other units and axes are tried as well
 FITTING_MAX_GAPS = 2.5  # gap over the usual one, up to which such a sensor counts as explained
 BETTER_MIN_TIMES = 2.0  # times by which its own reading must lower the product of the gaps of the tree
 RESTING_MAX_SHARE = (

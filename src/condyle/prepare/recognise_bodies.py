@@ -55,7 +55,7 @@ _Places = dict[tuple[Side, str], list[str]]
 _Fits = Callable[[Sequence[str]], bool]  # whether markers move as one rigid body
 DEFAULT_RATE_HZ = 100.0  # of a recording without time
 LABELS_MOST = 300  # markers of one room; what has more is no set of them, or damaged
-LABEL_MOST_CHARACTERS = 80  # of a marker's name
+LABEL_MOST_CHARACTERS = 80  # letters of a marker's name; what has more is none, or damaged
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from ..model.values import dataclass
 
 VELOCITY_REACH_S = 0.1  # s on each side over which a velocity is taken
 VELOCITY_MIN_SAMPLES = 4  # samples on each side, however slow the clock
-VELOCITY_MOST_SAMPLES = 4  # and at most: of a fast clock every second or third sample does
+VELOCITY_MOST_SAMPLES = 4  # samples on each side at most: of a fast clock every second or third does
 EVEN_MAX_PERIODS = 0.02  # of a period by which steps of an even clock may differ
 HOLE_MIN_PERIODS = 1.5  # periods from which samples are missing
 WEIGHT_BYTES = 100  # of one neighbour of a sample, with what its weights are worked out from

@@ -34,26 +34,26 @@ from ..pairs.sums import PairSums, sum_pairs
 from .flips import describe_left_flips
 from .tracks import Moves, find_crossings, find_moves, measure_nearness
 
-SUSPECT_STRETCH_S = 0.75  # s in which the usual gap of a body's best joint is looked at,
-SUSPECT_MIN_SHARE = 0.1  # over the sensors' distance, from which a body is tried without a sign of changing places
+SUSPECT_STRETCH_S = 0.75  # s in which the usual gap of a body's best joint is looked at
+SUSPECT_MIN_SHARE = 0.1  # that gap over the sensors' distance, from which a body is tried without a sign of a swap
 HALF_OFF_MIN_SHARE = 0.25  # of a take's stretches: a body that is so far off in more may be exchanged for half of it
 MOST_SUSPECTS = 6  # such bodies, the worst ones
-GUESSED_STRETCHES = 16  # stretches into which a take is cut to try them,
-MOST_HOLES = 36  # beside the longest times without samples
+GUESSED_STRETCHES = 16  # stretches into which a take is cut to try such bodies
+MOST_HOLES = 36  # longest times without samples whose ends are tried as well
 MOST_CUTS = 40  # moments tried for one pair, at most
 HOLE_MIN_SAMPLES = 2  # missing samples from which labels may have changed meanwhile
 SWAP_MIN_FRAMES = 5  # frames in a stretch
 SUMMED_FRAMES = 2000  # frames that the sums are made of
 END_ROUNDS = 3  # of finding the ends and fitting the joints in turn
 SEEN_MIN_FALL = 0.02  # fall of the sum of log residuals from which an exchange at moments that were seen is looked at
-GUESSED_MIN_FALL = 0.2  # ... and at moments that were guessed
+GUESSED_MIN_FALL = 0.2  # fall of that sum from which one at moments that were guessed is looked at
 SWAP_MIN_TIMES = 4.0  # times that the gaps of both bodies shrink when exchanged
-SWAP_EACH_MIN_TIMES = 2.0  # ... and the gap of each of their joints
+SWAP_EACH_MIN_TIMES = 2.0  # times that the gap of each of their joints shrinks when exchanged
 SWAP_MAX_USUAL_GAPS = 8.0  # gap after the exchange over that of the rest of the take
 EXACT_SHARE = 1e-4  # of the sensors' distance: gaps below it are alike
 EITHER_PART_MIN_SHARE = 0.4  # share of a pair's frames from which it is not known which part is right
 KNOWN_EDGE_MIN_TIMES = 1.5  # times better that known edges must fit in one reading to tell which part is right
-MOST_SWAPPED_PAIRS = 8  # pairs in one take
+MOST_SWAPPED_PAIRS = 8  # pairs of bodies that are exchanged in one take
 
 
 @dataclass(frozen=True)

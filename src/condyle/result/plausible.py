@@ -18,9 +18,11 @@ from ..model.skeleton import Joint, Limb
 from ..model.take import Take
 
 LONG_PARTS: tuple[Part, ...] = ("thigh", "shank", "upper_arm", "forearm")  # whose length differs little between adults
-LIMB_MIN_SHARE = 0.25  # of an adult's: an infant's thigh is a third; 1105 limbs of tests/goldens have 0.73 and more
-LIMB_MAX_SHARE = 2.0  # of the same: 1.30 at most
-HIPS_MAX_M = 0.22  # m: Harrington's regression (prepare/joint_centres.py) for spines 311 mm apart; recordings have 276
+# An infant's thigh is a third; 1105 limbs of tests/goldens have 0.73 to 1.30.
+LIMB_MIN_SHARE = 0.25  # of an adult's limb: a shorter one no person has
+LIMB_MAX_SHARE = 2.0  # of an adult's limb: a longer one no person has
+# Harrington's regression (prepare/joint_centres.py) for spines 311 mm apart; recordings have 276.
+HIPS_MAX_M = 0.22  # m that people's hips are apart at most
 MOST_NAMED = 3  # limbs in the sentence
 FORWARD_BEND_MIN_RAD = np.radians(30)  # rad by which every knee bends forwards; people's overstretch by 15 at most
 FORWARD_BEND_RATIO = 3.0  # of that to how far the same knees bend backwards; 1 of 90 recordings is told, and is so

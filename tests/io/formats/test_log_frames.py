@@ -49,7 +49,7 @@ def test_damage_in_the_middle_is_left_out_and_told(tmp_path: Path) -> None:
     assert len(source.device) == 19
     (told,) = findings
     assert told.code == "log-damaged"
-    assert told.text.startswith("148 bytes in the middle of the log are damaged, and 0 frames")
+    assert told.text == "148 bytes in the middle of the log are damaged; they are left out"
 
 
 def test_frames_without_their_layout_are_counted_not_guessed(tmp_path: Path) -> None:
@@ -59,7 +59,16 @@ def test_frames_without_their_layout_are_counted_not_guessed(tmp_path: Path) -> 
     path.write_bytes(raw[:at] + b"'" + raw[at + 1 :])
     (source,), _, findings = read_frames(path)
     assert len(source.device) == 4
-    assert "5 frames cannot be understood" in findings[0].text
+    assert ", and 5 frames cannot be understood" in findings[0].text
+
+
+def test_frames_that_arrived_at_no_time_are_told_by_their_source_and_nothing_else_is_called_damaged(
+    tmp_path: Path,
+) -> None:
+    one, two = packets(layout("a"), 6), packets(layout("b", source="osc:9000"), 4)
+    sent = [*one[:2], *(packet._replace(arrival_time=np.inf) for packet in one[2:]), *two]
+    _, _, findings = read_frames(write_log(tmp_path / "a.log", sent))
+    assert [one.text for one in findings] == ["4 frames of lsl:room without a time: left out"]
 
 
 def test_frames_that_could_not_be_written_are_told(tmp_path: Path) -> None:

@@ -97,4 +97,4 @@ def test_frames_that_never_arrived_are_counted_and_marks_without_a_moment_are_no
     found = read_recording(tmp_path / "a.log")
     assert found.frames == 19
     (told,) = found.findings
-    assert "1 frame cannot be understood" in told.text
+    assert (told.code, told.count, told.text) == ("log-damaged", 1, "1 frame of lsl:room without a time: left out")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import field, replace
 from pathlib import Path
 
@@ -95,14 +96,16 @@ class _Stretch:
 class LogContents:
     """What the records of a log hold: tables by the number of their layout, and the stretches of every source.
 
-    astray  frames whose layout is not there, or has another width, or that never arrived
-    lost    frames that could not be written while the log was recorded
-    marks   that an operator set; frames before one that begins anew are not kept, but counted as `before`
+    astray   frames whose layout is not there, or has another width
+    untimed  frames of every source that arrived at a time that is none
+    lost     frames that could not be written while the log was recorded
+    marks    that an operator set; frames before one that begins anew are not kept, but counted as `before`
     """
 
     tables: dict[int, _LayoutTable] = field(default_factory=dict)
     stretches: dict[str, list[_Stretch]] = field(default_factory=dict)
     astray: int = 0
+    untimed: Counter[str] = field(default_factory=Counter)
     lost: int = 0
     marks: list[Mark] = field(default_factory=list)
     before: int = 0
@@ -147,12 +150,11 @@ class LogContents:
     def add_frame(self, payload: memoryview) -> None:
         number = int.from_bytes(payload[:4], "little")
         table = self.tables.get(number)
-        if (
-            table is None
-            or len(payload) != FRAME_RECORD_HEAD.size + 8 * table.layout.width
-            or not abs(FRAME_RECORD_HEAD.unpack_from(payload)[3]) < LATEST
-        ):
+        if table is None or len(payload) != FRAME_RECORD_HEAD.size + 8 * table.layout.width:
             self.astray += 1
+            return
+        if not abs(FRAME_RECORD_HEAD.unpack_from(payload)[3]) < LATEST:
+            self.untimed[table.layout.source] += 1
             return
         row = self.stretches[table.layout.source]
         if not row or row[-1].table is not table:
@@ -244,6 +246,12 @@ def _split(layout: Layout, rows: Floats) -> SourceFrames:
     )
 
 
+def tell_untimed(source: str, count: int, frame: int | None = None) -> Finding:
+    """What is said of frames of a source whose time is none, the first of them `frame`."""
+    text = f"{many(count, 'frame')} of {source} without a time: left out"
+    return Finding("log-damaged", "warning", text, frame=frame, count=count)
+
+
 def _describe(contents: LogContents, damage: Damage, frames: int) -> list[Finding]:
     """What is said of a log that is not whole."""
     found = []
@@ -255,11 +263,11 @@ def _describe(contents: LogContents, damage: Damage, frames: int) -> list[Findin
         )
         found.append(Finding("truncated-file", "warning" if damage.torn else "info", text, frame=frames, count=1))
     if damage.skipped or contents.astray:
-        text = (
-            f"{many(damage.skipped, 'byte')} in the middle of the log are damaged, and "
-            f"{many(contents.astray, 'frame')} cannot be understood; they are left out"
-        )
+        parts = [f"{many(damage.skipped, 'byte')} in the middle of the log are damaged"] if damage.skipped else []
+        parts += [f"{many(contents.astray, 'frame')} cannot be understood"] if contents.astray else []
+        text = f"{', and '.join(parts)}; they are left out"
         found.append(Finding("log-damaged", "warning", text, value=float(damage.skipped), unit="bytes"))
+    found += [tell_untimed(source, count) for source, count in contents.untimed.items()]
     if contents.before:
         text = f"the session was begun anew: {many(contents.before, 'frame')} before that are left out"
         found.append(Finding("begun-anew", "info", text, count=contents.before))

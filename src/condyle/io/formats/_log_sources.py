@@ -18,7 +18,7 @@ from ...maths.spool import over_frames, seal, take_rows
 from ...model.clock import LATEST
 from ...model.recording import QUATERNIONS, Bodies, Convention, Markers, Recording, to_take
 from ..resample import BodySamples, resample_streams
-from ._log_frames import SourceFrames
+from ._log_frames import SourceFrames, tell_untimed
 
 LATE_MAX_S = 1.0  # s by which a packet may come behind later ones and still be put before them
 DRIFT_BLOCK_S = 300.0  # s over which a clock's drift is taken as even when a log is read
@@ -124,9 +124,8 @@ def leave_untimed(source: SourceFrames, alone: bool) -> tuple[SourceFrames, list
     if source.layout.clock not in clocks or timed.all() or (alone and not timed.any()):
         return source, []
     count = int((~timed).sum())
-    text = f"{many(count, 'frame')} of {source.layout.source} without a time: left out"
     numbers: dict[str, Any] = {name: take_rows(getattr(source, name), timed) for name in _NUMBERS}
-    told = Finding("log-damaged", "warning", text, frame=int(np.argmin(timed)), count=count)
+    told = tell_untimed(source.layout.source, count, int(np.argmin(timed)))
     return replace(source, segment=source.segment[timed], **numbers), [told]
 
 
