@@ -232,7 +232,7 @@ def _cap_noise(rows: RowTake, fits: PairFits, edges: Ints) -> Noise:
     looks like noise, and under that any two bodies turn about one axis alone, and about one point.
     """
     residual = fits.residual[edges]
-    edges = edges[residual >= SHARED_NOISE_MAX_SHARE * np.median(residual)] if len(edges) else edges
+    edges = edges[residual >= SHARED_NOISE_MAX_SHARE * median(residual)] if len(edges) else edges
     joints = fits.pairs[edges], fits.p_child_joint[edges], fits.p_parent_joint[edges]
     return rows.noise.cap(*joints, np.sqrt(rows.every) * fits.residual[edges])
 
