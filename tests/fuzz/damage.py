@@ -84,7 +84,7 @@ def show(words: list[str]) -> None:
 def check_printed(text: str) -> None:
     """No number that is none is printed; a damaged name in quotes may have the word."""
     unquoted = re.sub(r"(?<!\w)'[^'\n]*'(?!\w)", "", text)  # an apostrophe of a plural opens no quote
-    if re.search(r"(?<!\w)[+-]?(nan|inf)\b", unquoted):
+    if re.search(r"(?<![\w+-])[+-]?(nan|inf)\b", unquoted):
         raise AssertionError(f"nan is printed: {text}")
 
 

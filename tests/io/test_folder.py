@@ -198,6 +198,14 @@ def test_a_second_writer_is_kept_out_until_the_first_is_gone_even_when_it_was_ki
     assert contents(tmp_path) == NEW
 
 
+@pytest.mark.parametrize(("name", "text"), [(MANIFEST, "no manifest"), (JOURNAL, "no journal")])
+def test_lists_that_are_nested_without_end_are_damage(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_bytes(b'{"other": ' + b"[" * 20_000 + b"]" * 20_000 + b"}")
+    read = read_manifest if name == MANIFEST else settle_folder
+    with pytest.raises(CondyleError, match=text):
+        read(tmp_path)
+
+
 def test_a_journal_cannot_lead_out_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("mine")
     for name in ("../precious", "/precious", "a/../../precious", "a\\b", "c:x", "a/b/c", ""):
@@ -227,7 +235,7 @@ def test_a_changed_a_large_and_a_missing_file_are_told(tmp_path: Path) -> None:
         read_checked(tmp_path / "none.json", 2)
     (tmp_path / MANIFEST).write_text("[]")
     with pytest.raises(CondyleError, match="is no manifest"):
-        read_manifest(tmp_path)
+        module.read_manifest(tmp_path)
 
 
 def test_two_ids_are_both_named(tmp_path: Path) -> None:

@@ -73,10 +73,11 @@ def test_wherever_the_last_line_was_cut_off_the_others_stay(tmp_path: Path, reco
 def test_a_damaged_line_is_told_and_passed_over(tmp_path: Path, record: LedgerRecord) -> None:
     with Ledger(tmp_path) as ledger:
         ledger.append(named(record, "a"))
-    (tmp_path / LEDGER).write_bytes(b'{"take": 3}\n\xff\n' + (tmp_path / LEDGER).read_bytes())
+    deep = b'{"other": ' + b"[" * 20_000 + b"]" * 20_000 + b"}\n"
+    (tmp_path / LEDGER).write_bytes(b'{"take": 3}\n\xff\n' + deep + (tmp_path / LEDGER).read_bytes())
     with Ledger(tmp_path) as ledger:
         assert ledger.read("a", record.key) == named(record, "a")
-        assert ledger.told == [f"{ledger.path}: lines 1, 2 are damaged and left out; what stood there is done again"]
+        assert ledger.told == [f"{ledger.path}: lines 1, 2, 3 are damaged and left out; what stood there is done again"]
 
 
 def test_a_file_that_is_no_ledger_is_not_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -191,7 +191,7 @@ def read_manifest(folder: Path) -> Manifest | None:
         raise
     try:
         found = msgspec.json.decode(data, type=Manifest)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise CondyleError(
             f"is no manifest that this version reads ({error}); fit anew, or remove it to read the files unchecked",
             code="damaged-file",
@@ -301,7 +301,7 @@ def _finish(folder: Path) -> None:
     try:
         todo = msgspec.json.decode(read_small(journal, MANIFEST_MOST_BYTES), type=_Journal)
         _check_names(folder, [*todo.remove, *todo.move])
-    except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, ValueError, RecursionError) as error:
         raise CondyleError(
             f"is no journal of this version ({error}); remove it and fit anew", code="damaged-file", path=journal
         ) from None

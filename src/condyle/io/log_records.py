@@ -186,7 +186,7 @@ def decode_layout(payload: bytes | memoryview) -> Layout:
         convention = msgspec.convert(found.convention, Convention)
         findings = [msgspec.convert(one, Finding) for one in found.findings if one.get("code") in CODES]
         own = None if found.own is None else OwnSkeleton(found.own.names, found.own.parent, found.own.place)
-    except (msgspec.MsgspecError, CondyleError, UnicodeDecodeError, TypeError, ValueError) as error:
+    except (msgspec.MsgspecError, CondyleError, UnicodeDecodeError, TypeError, ValueError, RecursionError) as error:
         raise CondyleError(f"what its numbers mean cannot be read ({error})", code="damaged-file") from None
     names = {
         name: getattr(found, name) for name in ("source", "bodies", "markers", "clock", "rate", "facts", "solved_by")

@@ -210,7 +210,7 @@ class Ledger:
                     break
                 try:
                     self._keep(decoder.decode(line), self._end, len(line))
-                except (msgspec.DecodeError, UnicodeDecodeError):
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                     damaged.append(number)
                 self._end += len(line)
         if damaged:
