@@ -51,7 +51,7 @@ FOUND = [
     ("logs", "try", (32, 33, 137, 210, 224)),
     ("logs", "october", (4166,)),
     ("logs", "december", (872,)),
-    ("logs", "harvest", (2328,)),
+    ("logs", "harvest", (2328, 6328)),
     ("stages", "summer", (2799,)),
     ("stages", "autumn", (3005,)),
 ]

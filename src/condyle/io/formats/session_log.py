@@ -31,7 +31,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
 
 def describe_marks(marks: Sequence[Mark], sources: Sequence[SourceFrames], recording: Recording) -> list[Finding]:
     """The marks of an operator, on the clock of the recording as its take will have it."""
-    arrival, found = sources[0].arrival, []
+    arrival, found = leave_untimed(sources[0], alone=len(sources) == 1)[0].arrival, []
     for number, mark in enumerate(marks, 1):
         frame = int(np.clip(np.searchsorted(arrival, mark.arrival), 0, len(arrival) - 1))
         name = mark.text or f"mark {number}"
