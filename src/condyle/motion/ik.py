@@ -141,10 +141,8 @@ def fit_motion(
     if slide is not None:
         _settle_threads(run, take, slide)
     if robust:
-        begin_step("solving the motion again where sensors are far off")
         _reweigh(run, longest_gap)
     if smooth is not None:
-        begin_step("smoothing the motion")
         _smooth(run, take, smooth)
     motion = run.motion(longest_gap)
     motion = replace(motion, slide=follow_threads(skeleton, slide, motion.R_parent_body, take.segment))
@@ -402,6 +400,7 @@ def _settle_threads(run: _SensorRun, take: Take, slide: Floats) -> None:
 
 def _smooth(run: _SensorRun, take: Take, smooth: tuple[float, float]) -> None:
     """Solves every segment as a whole, its accelerations among the errors."""
+    begin_step("smoothing the motion")
     for part in segment_slices(take.segment):
         if part.stop - part.start > 2:  # fewer frames have no acceleration
             run.solve(part, run.state(part), run.problem(part, Smoothness(*smooth, take.time)))
@@ -414,6 +413,7 @@ def _reweigh(run: _SensorRun, longest_gap: float) -> None:
     for no longer than can be bridged is left out; what is far for longer keeps its little weight, since nothing else
     may tell where that body is.
     """
+    begin_step("solving the motion again where sensors are far off")
     spread = _measure_spreads(run, 1)
     suspect = np.flatnonzero((run.residual > SUSPECT_MIN_SPREADS * spread).any(axis=1))
     if not len(suspect):

@@ -161,10 +161,7 @@ def form_bodies(
     if swaps:
         clouds = exchange_back(clouds, swaps) if fix_swaps else leave_out(clouds, found)
         looks = {body: _Look.at(clouds[body], shapes[body]) for body in bodies}
-    clusters = {body: _pose(clouds[body], shapes[body], looks[body], recording, time) for body in bodies}
-    for body, cluster in clusters.items():
-        if cluster.soft.any() and not _hold_motion(cluster, [one for one in clusters.values() if one is not cluster]):
-            clusters[body] = _pose(clouds[body], shapes[body], looks[body], recording, time, keep_soft=False)
+    clusters = _pose_bodies(clouds, shapes, looks, recording, time)
     formed = []
     for k, (world, stop) in enumerate(zip(worlds, ends, strict=True)):
         rows = slice(int(stop) - world.recording.frames, int(stop))
@@ -351,14 +348,22 @@ def _axes(points: Floats) -> Floats:
     return np.stack([x, y, np.cross(x, y)], axis=1)
 
 
-def _pose(
-    cloud: Floats, shape: Shape, look: _Look, recording: Ints, time: Floats, keep_soft: bool = True
-) -> _PosedCluster:
-    """Poses; where the fit is gross, without the markers that spoil it, or none; soft ones are kept."""
+def _pose_bodies(
+    clouds: Mapping[str, Floats], shapes: Mapping[str, Shape], looks: Mapping[str, _Look], recording: Ints, time: Floats
+) -> dict[str, _PosedCluster]:
+    """Poses of all bodies; frames in which all markers of one move are kept where they hold its motion."""
+    off = {body: _find_outliers(clouds[body], shapes[body], look, recording, time) for body, look in looks.items()}
+    posed = {body: _pose(clouds[body], shapes[body], look, *off[body]) for body, look in looks.items()}
+    for body, (misfit, soft) in off.items():
+        if soft.any() and not _hold_motion(posed[body], [one for name, one in posed.items() if name != body]):
+            posed[body] = _pose(clouds[body], shapes[body], looks[body], misfit | soft, np.zeros_like(soft))
+    return posed
+
+
+def _pose(cloud: Floats, shape: Shape, look: _Look, off: Bools, bent: Bools) -> _PosedCluster:
+    """Poses; where frames are off (n,), without the markers that spoil them, or none; bent ones (n,) stay."""
     use = find_seen(cloud) & shape.placed
     R, p, error, limit = look
-    off, bent = _find_outliers(cloud, shape, look, use, recording, time)
-    off, bent = (off, bent) if keep_soft else (off | bent, np.zeros_like(bent))
     misfit, soft = np.where(off, error, 0.0), np.where(bent, error, 0.0)
     rescued = np.zeros(len(cloud), dtype=bool)
     rows = np.flatnonzero(misfit)
@@ -381,16 +386,14 @@ def _pose(
     return _PosedCluster(shape, R, p, np.where(np.isnan(p[:, 0]), np.nan, left), misfit, rescued, soft)
 
 
-def _find_outliers(
-    cloud: Floats, shape: Shape, look: _Look, use: Bools, recording: Ints, time: Floats
-) -> tuple[Bools, Bools]:
+def _find_outliers(cloud: Floats, shape: Shape, look: _Look, recording: Ints, time: Floats) -> tuple[Bools, Bools]:
     """(n,) the frames whose fit error is above the limit, but for skin: it moves away and back little by little, with
-    the same markers seen (n, k), never far and not for long. A marker that stays away has come loose; where all of them
+    the same markers seen, never far and not for long. A marker that stays away has come loose; where all of them
     move against each other for longer, the frames (n,) are soft and keep their poses.
 
     recording, time   (n,), (n,) [s] of the frames; NaN where there is no time
     """
-    error, limit = look.error, look.limit
+    use, error, limit = find_seen(cloud) & shape.placed, look.error, look.limit
     misfit = np.asarray(error > limit)
     soft = np.zeros(len(misfit), dtype=bool)
     changed = np.flatnonzero(misfit[1:] != misfit[:-1]) + 1
