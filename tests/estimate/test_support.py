@@ -274,16 +274,20 @@ def bound_chain(
     calm: tuple[float, float],
     noise: float = 0.0,
     between: float = np.nan,
+    reach: float = 0.2,
 ) -> list[float]:
     """What the edges of a chain of six bodies are supported by at most.
 
     size, residual  (5,) [m] distances and gaps;  left: (5,) share that they leave of what they have to explain
     calm            drift and turn of the first two bodies over the usual ones
     noise           [m] that explains gaps;  between: segments that names put between neighbours
+    reach           [m] distance of each joint from its two sensors
     """
     drift, turn = (np.where(np.arange(6) < 2, one, 1.0) for one in calm)
     structure = SimpleNamespace(
-        fits=SimpleNamespace(pairs=np.array([(k, k + 1) for k in range(5)]), residual=residual),
+        fits=SimpleNamespace(
+            pairs=np.array([(k, k + 1) for k in range(5)]), residual=residual, reach=np.full(5, reach)
+        ),
         tree=SimpleNamespace(edges=np.arange(5)),
         between=np.full(5, between),
         drift=drift,
@@ -356,6 +360,34 @@ def test_an_edge_is_in_question_that_leaves_much_or_is_long_or_unlike_the_others
 def test_of_two_bodies_that_neither_drift_nor_turn_the_room_tells_as_much(monkeypatch: pytest.MonkeyPatch) -> None:
     for drift, turn, calm in ((0.15, 0.3, True), (0.4, 0.3, False), (0.15, 0.7, False)):
         assert most_of(monkeypatch, calm=(drift, turn))[0] == (0.5 if calm else 1.0), (drift, turn)
+
+
+@pytest.mark.parametrize(
+    ("reach", "left", "noise", "between", "doubted"),
+    [
+        (0.55, 0.1, 0.0, np.nan, True),
+        (0.45, 0.12, 0.0, np.nan, False),
+        (0.45, 0.18, 0.0, np.nan, True),
+        (2.0, 0.03, 0.0, np.nan, False),  # one joint of something large
+        (0.55, 0.1, 0.006, np.nan, False),  # noise
+        (0.55, 0.1, 0.0, 0.0, False),  # neighbours by their names
+    ],
+)
+def test_joints_farther_from_their_sensors_than_people_have_them_may_be_several(
+    monkeypatch: pytest.MonkeyPatch, reach: float, left: float, noise: float, between: float, doubted: bool
+) -> None:
+    same = (np.full(5, 0.5), np.full(5, 0.01), np.full(5, left), (1.0, 1.0))
+    monkeypatch.setattr(support, "is_half_named", lambda *_: np.zeros(5, dtype=bool))
+    assert bound_chain(monkeypatch, *same, noise, between, reach) == [0.9 if doubted else 1.0] * 5
+
+
+def test_thighs_below_a_pelvis_that_nobody_wore_are_not_sure_to_be_joined_without_names() -> None:
+    skin = replace(NOISE, soft_tissue=0.005)
+    take = simulate(human(), "walk", seconds=20, seed=8, disturbances=skin).take
+    worn = ("l_thigh", "r_thigh", "l_shank", "r_shank")
+    found = supports(nameless(take.select(worn)))
+    assert found[frozenset(("s0", "s2"))].support >= SURE_SUPPORT
+    assert found[frozenset(("s0", "s1"))].support <= DOUBTED_SUPPORT
 
 
 def test_another_body_that_is_calm_may_be_the_partner_where_it_fits_nearly_as_well() -> None:

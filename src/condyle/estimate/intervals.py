@@ -22,7 +22,7 @@ from ..maths.arrays import evenly
 from ..maths.least_squares import INDEPENDENT_RATIO, clear_of, factor_columns, invert_normal, is_well_conditioned
 from ..maths.robust import median
 from ..maths.series import average_runs, block_starts, segment_slices
-from ..maths.spool import blocks_of
+from ..maths.spool import blocks_of, one_of_many
 from ..model.values import dataclass
 from ..pairs.inverse import NearInverse, WholeInverse, invert_joints
 from ..pairs.normal import COVARIANCE_LOADING, weigh_joints
@@ -38,6 +38,7 @@ BLOCK_RATE_HZ = 6.0  # Hz: motion is slower, white noise is averaged away
 OWN_GROUPS, LOCAL_GROUPS, EFFECT_GROUPS = 2, 3, 5  # of effects: of the joint's own angle, of any, and of the place too
 # Shapes in each, along three axes: by the joint's angles, their products, other joints' angles; by arm, arm and place.
 GROUP_COLUMNS = (9, 18, 9, 9, 27)
+LARGE_TABLES = 4  # of poses and designs of all blocks and joints, held together: on disk where they are too large
 BLOCK_MIN_COUNT = 60  # a short take is cut into shorter blocks
 CORRELATION_LAG_S = 1.0  # s over which what is left after the effects may still be correlated
 WHITE_CORRELATION_SE = 2.6  # standard errors of the first autocorrelation that still count as none
@@ -416,7 +417,8 @@ class Blocks:
         d = p_parent - p_child
         self.place = 0.5 * (p_parent + p_child)
         self.R_child, self.R_parent = R_child, R_parent
-        self.Z = np.concatenate([R_child, -R_parent], axis=3).transpose(0, 2, 1, 3)  # (b, 3, J, 6)
+        Z = np.concatenate([R_child, -R_parent], axis=3).transpose(0, 2, 1, 3)
+        self.Z = one_of_many(Z, LARGE_TABLES)  # (b, 3, J, 6)
         self.arm = np.einsum("bjxy,jy->bjx", R_child, solution.p_child_joint) - np.einsum(
             "bjxy,jy->bjx", R_parent, solution.p_parent_joint
         )  # the sensors' distance as the joint has it; the measured one would explain its own noise
@@ -629,7 +631,7 @@ def _block_means(
                 *share[odd].shape, -1
             )
             means[block[odd], joint[odd]] = (share[odd][:, None] @ part).reshape(-1, *of)
-        found.append(means)
+        found.append(one_of_many(means, LARGE_TABLES))
     return tuple(found)
 
 

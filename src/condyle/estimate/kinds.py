@@ -81,7 +81,7 @@ def measure_motion(take: Take, sums: PairSums, fits: PairFits, noise: Noise, sca
     spread = np.maximum(fits.spread - floor, 0.0)
     square = sums.dd if sums.dd.ndim == 1 else sums.dd[i, j]
     apart = np.sqrt(square / np.maximum(fits.frames, 1))
-    size = np.maximum(apart, np.linalg.norm(fits.p_child_joint, axis=1) + np.linalg.norm(fits.p_parent_joint, axis=1))
+    size = np.maximum(apart, fits.reach)
     if len(size):  # sensors that sit on one point still belong to a figure of some size
         size = np.maximum(size, 0.3 * median(size))
     seconds = take.seconds * fits.frames / max(take.frames, 1) if take.timed else np.full(len(size), np.inf)

@@ -523,7 +523,7 @@ def _score_resting(
 
 def _log_reach(fits: PairFits) -> Floats:
     """(P,) log of each joint's distance from its two sensors over the usual one: joints are near what they join."""
-    reach = np.linalg.norm(fits.p_child_joint, axis=1) + np.linalg.norm(fits.p_parent_joint, axis=1)
+    reach = fits.reach
     known = reach[np.isfinite(reach)]
     usual = float(median(known)) if len(known) else 0.0
     if usual <= 0:
@@ -535,7 +535,7 @@ def _farther_rest(fits: PairFits, rests: Bools) -> Bools:
     """(P,) pairs of a moving and a resting body where another resting body fits the moving one alike and is nearer."""
     i, j = fits.pairs.T
     out = np.zeros(len(i), dtype=bool)
-    reach = np.linalg.norm(fits.p_child_joint, axis=1) + np.linalg.norm(fits.p_parent_joint, axis=1)
+    reach = fits.reach
     mixed = np.flatnonzero((rests[i] != rests[j]) & np.isfinite(fits.residual))
     moving = np.where(rests[i], j, i)[mixed]
     for body in distinct(moving):
@@ -621,7 +621,7 @@ def _on_room(
 def above_noise(fits: PairFits, edges: Ints, noise: Noise, ratio: float = NOISE_MIN_RATIO) -> Bools:
     """(J,) whether an edge leaves more than `ratio` times what the noise of its two sensors explains."""
     i, j = fits.pairs[edges].T
-    reach = np.linalg.norm(fits.p_child_joint[edges], axis=1) + np.linalg.norm(fits.p_parent_joint[edges], axis=1)
+    reach = fits.reach[edges]
     turned = 2 * (np.maximum(noise.orientation[i], noise.orientation[j]) * reach) ** 2
     loud = np.sqrt(3 * (noise.position[i] ** 2 + noise.position[j] ** 2) + turned)
     return np.asarray(fits.residual[edges] > ratio * loud)

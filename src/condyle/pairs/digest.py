@@ -19,7 +19,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..maths.series import average_runs
-from ..maths.spool import POSE_BYTES, blocks_of, empty, seal
+from ..maths.spool import POSE_BYTES, blocks_of, empty, hide, over_frames, seal
 from ..model.values import dataclass
 from .fits import PairFits, fit_pairs
 from .noise import DIFFERENCE_ORDER, NOISE_MAX_WINDOWS, Noise, sixth_differences
@@ -140,18 +140,15 @@ class Digest:
             jump=np.concatenate([self.jump, later.jump + beyond]),
         )
 
-    def to_frames(self, values: Floats | Bools) -> Floats:
-        """(n, ...) what rows (N, ...) have, for each of their frames."""
-        return np.repeat(values, self.count, axis=0)
-
     def as_take(self, take: Take) -> Take:
         """The rows in the place of the frames of their take, for what is linear in the poses; NaN where not seen."""
         made = _row_takes.get(self)
         if made is not None and made[0]() is take:
             return made[1]
-        p, R = self.pose[..., 3].transpose(1, 2, 0) + self.origin, self.pose[..., :3].transpose(1, 2, 0, 3)
+        p = over_frames(lambda part: np.ascontiguousarray(part + self.origin), self.pose[..., 3].transpose(1, 2, 0))
+        R = self.pose[..., :3].transpose(1, 2, 0, 3)
         if not self.seen.all():
-            p, R = np.where(self.seen[..., None], p, np.nan), np.where(self.seen[..., None, None], R, np.nan)
+            p, R = hide(p, ~self.seen), hide(R, ~self.seen)
         rows = replace(take, time=self.time, segment=self.segment, p_world_body=p, R_world_body=R)
         _row_takes[self] = ref(take), rows
         return rows
@@ -329,7 +326,8 @@ def _find_marks(take: Take) -> tuple[Ints, Ints, Floats]:
     none = np.empty((0, 2), np.int64)
     if n < 2:
         return none, none, np.zeros(m)
-    p, square, (way, spent) = take.p_world_body, np.full((n, m), np.nan), np.zeros((2, m))
+    p, square, (way, spent) = take.p_world_body, empty((n, m)), np.zeros((2, m))
+    square[0] = np.nan
     for rows in blocks_of(n - 1, 48 * m):
         move = p[rows.start + 1 : rows.stop + 1] - p[rows]
         part, around = square[rows.start + 1 : rows.stop + 1], slice(rows.start, rows.stop + 1)

@@ -11,7 +11,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.spool import blocks_of
 from ..model.take import Take
-from .fits import fit_joints
+from .fits import fit_joints, fit_laid_out, lay_out_sums
 from .sums import STACK_CHUNK_BYTES, PairSums, stack_sums, sum_products, whole_stack
 
 SUMS_BYTES = 136  # of one pair: frames, M, b_child, b_parent, dd
@@ -75,10 +75,12 @@ class Exchange:
         for _ in range(K):
             now = self.whole + self.change[swapped].map(lambda values: values.sum(axis=0))
             total = self.change.map(partial(_add_up, np.where(swapped, -1.0, 1.0)))
+            before, after = lay_out_sums(total), lay_out_sums(now[None] + total)
             residual = np.empty((len(first), len(now.frames)))
             for some in blocks_of(len(now.frames), SUMS_BYTES * len(first), STACK_CHUNK_BYTES):
-                own = total[:, some]
-                residual[:, some] = fit_residual(now[some] + own[stop] - own[first])
+                turned = after[..., some].map(partial(np.take, indices=stop, axis=-2))
+                turned -= before[..., some].map(partial(np.take, indices=first, axis=-2))
+                residual[:, some] = fit_laid_out(turned, EXCHANGE_RIDGE_RAD2)[2]
             tried = self.scores(residual)
             best = int(np.argmin(tried))
             if score - tried[best] < worth:

@@ -61,6 +61,11 @@ class PairFits:
         return self.pairs, self.p_child_joint, self.p_parent_joint
 
     @property
+    def reach(self) -> Floats:
+        """(P,) [m] distance of each joint from its two sensors, added."""
+        return np.asarray(np.linalg.norm(self.p_child_joint, axis=1) + np.linalg.norm(self.p_parent_joint, axis=1))
+
+    @property
     def singular_values(self) -> Floats:
         """(P, 6) singular values of the paper's stacked matrix Q, descending."""
         n = self.frames[:, None]
@@ -152,9 +157,13 @@ def fit_joints(sums: PairSums, ridge: float, ridge_parent: Floats | float = 0.0)
     ridge   [rad^2] half mean square rotation below which the joint is drawn towards the child's sensor; ridge_parent:
             towards the parent's
     """
+    return fit_laid_out(lay_out_sums(sums), ridge, ridge_parent)
+
+
+def lay_out_sums(sums: PairSums) -> PairSums:
+    """Sums with the axes of bodies first, M (3, 3, ...), b_child and b_parent (3, ...)."""
     b_child, b_parent = _lay_out(sums.b_child, 1), _lay_out(sums.b_parent, 1)
-    laid_out = PairSums(sums.frames, _lay_out(sums.M, 2), b_child, b_parent, sums.dd)
-    return fit_laid_out(laid_out, ridge, ridge_parent)
+    return PairSums(sums.frames, _lay_out(sums.M, 2), b_child, b_parent, sums.dd)
 
 
 def fit_laid_out(sums: PairSums, ridge: float, ridge_parent: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:

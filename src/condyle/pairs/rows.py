@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
+from ..maths.spool import blocks_of, empty
 from ..model.values import dataclass
 from .digest import Digest, digest_take
 from .fits import PairFits, fit_pairs
@@ -78,7 +79,15 @@ class RowTake:
 
     def to_frames(self, weight: Floats, seen: Bools) -> Floats:
         """(n, J) weights of rows (N, J) for each of their frames; 0 where not seen (n, J)."""
-        return weight if self.digest is None else np.where(seen, self.digest.to_frames(weight), 0.0)
+        rows_of = self.digest
+        if rows_of is None:
+            return weight
+        out = empty(seen.shape)
+        for rows in blocks_of(rows_of.rows, rows_of.every * weight[:1].nbytes):
+            count = rows_of.count[rows]
+            frames = slice(int(rows_of.first[rows.start]), int(rows_of.first[rows.stop - 1] + count[-1]))
+            out[frames] = np.where(seen[frames], np.repeat(weight[rows], count, axis=0), 0.0)
+        return out
 
 
 def read_rows(take: Take, good: Bools | None = None, frames: bool = False) -> RowTake:
