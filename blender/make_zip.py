@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tomllib
 import zipfile
 from pathlib import Path
@@ -24,4 +24,6 @@ def make_zip(out: Path | None = None) -> Path:
 
 
 if __name__ == "__main__":
-    print(make_zip(Path(sys.argv[1]) if len(sys.argv) > 1 else None))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", nargs="?", type=Path, metavar="OUT.zip")
+    print(make_zip(parser.parse_args().out))

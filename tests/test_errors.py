@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from condyle.errors import (
     check_number,
     check_path,
     check_paths,
+    join_command,
     suggest,
 )
 
@@ -84,3 +86,17 @@ def test_what_is_no_path_and_no_number_is_refused_by_what_it_should_be() -> None
     for value in (None, "no", 2, 1.0, np.array([True]), np.int64(1)):
         with pytest.raises(UsageError, match="world is True or False, not"):
             check_flag(value, "world")
+
+
+@pytest.mark.parametrize("name", ["my takes", "it's mine", "$HOME x", "a%b c", "plain", "back\\slash x", 'a "b"'])
+def test_a_command_can_be_pasted_and_plain_names_have_quotes_that_every_shell_knows(name: str) -> None:
+    line = join_command(["condyle", "fit", name])
+    assert shlex.split(line) == ["condyle", "fit", name]
+    assert join_command(["condyle", "fit", "my takes"]) == 'condyle fit "my takes"'
+
+
+def test_paths_of_windows_have_its_own_quotes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("condyle.errors.os.name", "nt")
+    line = join_command(["condyle", "fit", "C:\\my takes\\a.csv", "C:\\out"])
+    monkeypatch.undo()
+    assert line == 'condyle fit "C:\\my takes\\a.csv" C:\\out'

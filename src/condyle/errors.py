@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, SupportsFloat
 
 TYPO_ALIKE = 0.65  # of 1: how alike a word and the name that it is a slip of must be; ftt and fit are 0.67
+SHELL_LETTERS = '"$`!%\\\n'  # that shells read between double quotes: names with one of these have single ones
 SENTENCE_MOST_LETTERS = 1000  # of an error: what it quotes from a file may be a line of any length
 
 
@@ -146,6 +147,22 @@ def suggest(name: str, choices: Sequence[str], alike: float = 0.5) -> str:
         return "did you mean " + " or ".join(f"'{choice}'" for choice in near) + "?"
     shown = ", ".join(named[:12]) + (f" and {len(named) - 12} more" if len(named) > 12 else "")
     return f"choose from {shown}"
+
+
+def join_command(words: Iterable[str]) -> str:
+    """A command as a line for the shell of this system; plain names have double quotes, which all of them know."""
+    if os.name == "nt":
+        from subprocess import list2cmdline
+
+        return list2cmdline(words)
+    import shlex
+
+    return " ".join(f'"{word}"' if _is_plain(word) else shlex.quote(word) for word in words)
+
+
+def _is_plain(word: str) -> bool:
+    """Whether a word needs quotes and means itself between double ones."""
+    return " " in word and not set(word) & set(SHELL_LETTERS)
 
 
 def import_extra(library: str, extra: str) -> Any:

@@ -7,9 +7,11 @@ import pytest
 from condyle.cli.arguments import (
     add_reading_arguments,
     collect_reading,
+    parse_bodies,
     parse_length,
     parse_not_negative,
     parse_percent,
+    parse_port,
     parse_positive,
     parse_renames,
     parse_rod_length,
@@ -35,6 +37,20 @@ def test_a_percentage_ends_at_100() -> None:
     assert parse_percent("100") == 100
     with pytest.raises(argparse.ArgumentTypeError):
         parse_percent("100.1")
+
+
+def test_ports_end_where_those_of_a_machine_do() -> None:
+    assert (parse_port("0"), parse_port("65535")) == (0, 65535)
+    for wrong in ("65536", "-1", "x"):
+        with pytest.raises(argparse.ArgumentTypeError):
+            parse_port(wrong)
+
+
+@pytest.mark.parametrize("text", ["", " , "])
+def test_bodies_of_a_variable_that_is_not_set_are_not_all_of_them(text: str) -> None:
+    assert parse_bodies("a, b") == ("a", "b")
+    with pytest.raises(argparse.ArgumentTypeError, match="no body is named"):
+        parse_bodies(text)
 
 
 def test_only_the_options_that_were_given_are_passed_on() -> None:

@@ -92,7 +92,7 @@ def test_what_an_interrupted_run_says_is_not_written_into_the_line_of_progress(
     assert main(sys.argv[1:]) == 130
     shown = capsys.readouterr().err.replace(CLEAR_LINE, "|")
     assert shown.startswith("|takes|condyle: stopped; what is done stays. To go on:\n")
-    assert "\n`condyle batch takes -o 'a long name of a study' --workers 1`\n" in shown  # whole, to be copied
+    assert '\n`condyle batch takes -o "a long name of a study" --workers 1`\n' in shown  # whole, to be copied
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")

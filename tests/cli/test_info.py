@@ -120,4 +120,4 @@ def test_a_proposal_that_cannot_be_made_fails_and_writes_nothing(
 def test_commands_to_go_on_with_can_be_pasted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder := tmp_path / "day [1] a").mkdir()
     assert main(["info", str(folder)]) == 1
-    assert f"condyle batch '{folder}' -o STUDY" in capsys.readouterr().err
+    assert f'condyle batch "{folder}" -o STUDY' in capsys.readouterr().err

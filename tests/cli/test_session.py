@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,7 @@ def test_an_outlet_that_was_sent_nothing_is_told_and_leaves_no_file(
     assert Path("out/skeleton.json").is_file()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("known", ["--skeleton", "--profile"])
 def test_a_known_performer_is_solved_as_the_log_is(
     folder: Path, known: str, capsys: pytest.CaptureFixture[str]
@@ -81,3 +83,14 @@ def test_a_known_performer_is_solved_as_the_log_is(
 def test_an_alarm_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     print_alarm(Alarm(Finding("slip", "warning", "thigh moved", ("thigh",)), 2, 24.4))
     assert capsys.readouterr().out == "ALARM at 24 s: thigh moved\n"
+
+
+def test_a_page_that_cannot_be_served_leaves_no_log_in_the_way_of_the_next_try(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in [one for one in sys.modules if one.startswith(("websockets", "condyle.live.server"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "websockets", None)
+    assert main(["live", "demo", "-o", str(tmp_path / "day")]) == 1
+    assert 'pip install "condyle[live]"' in capsys.readouterr().err
+    assert not (tmp_path / "day").exists()

@@ -166,6 +166,8 @@ def _describe_unknown(word: str, parser: argparse.ArgumentParser) -> str:
     if not word.startswith("-"):
         return f"nothing is asked for where '{word}' stands"
     name = word.partition("=")[0]
+    if name in ("-o", "--out") and any(one.dest == "out" and not one.option_strings for one in parser._actions):
+        return f"no option '{name}': OUT stands by itself, as in {parser.prog} OUT"
     known = [option for option in parser._option_string_actions if option.startswith("--")]
     near = suggest(name, known, TYPO_ALIKE)
     return f"no option '{name}'" + (f"; {near}" if near.startswith("did you") else "")

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 ROD_MIN_M = 0.02  # m: sensors on a rod are farther apart than they are large
+MOST_PORT = 65_535  # the last port of a machine
 _METRES = {"mm": 0.001, "cm": 0.01, "in": 0.0254, "m": 1.0}
 
 
@@ -33,6 +34,14 @@ def parse_whole(text: str) -> int:
         raise argparse.ArgumentTypeError(f"'{text}' is no whole number") from None
     if value < 0:
         raise argparse.ArgumentTypeError(f"'{text}' is below zero")
+    return value
+
+
+def parse_port(text: str) -> int:
+    """A port of this machine; 0 is any that is free."""
+    value = parse_whole(text)
+    if value > MOST_PORT:
+        raise argparse.ArgumentTypeError(f"ports end at {MOST_PORT}, so '{text}' is none")
     return value
 
 
@@ -80,6 +89,14 @@ def parse_span(text: str) -> tuple[float, float]:
 def split_names(text: str) -> tuple[str, ...]:
     """The names in `a,b,c`."""
     return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def parse_bodies(text: str) -> tuple[str, ...]:
+    """The same of bodies, one at least: of a variable that is not set nothing would be left out."""
+    names = split_names(text)
+    if not names:
+        raise argparse.ArgumentTypeError("no body is named")
+    return names
 
 
 def parse_renames(text: str) -> dict[str, str]:
@@ -135,8 +152,10 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     part.add_argument(
         "--to", dest="stop", type=parse_positive, metavar="S", help="up to so many seconds from its start"
     )
-    part.add_argument("--only", type=split_names, metavar="BODIES", help="only these: pelvis,l_thigh, or patterns: l_*")
-    part.add_argument("--drop", type=split_names, metavar="BODIES", help="all but these")
+    part.add_argument(
+        "--only", type=parse_bodies, metavar="BODIES", help="only these: pelvis,l_thigh, or patterns: l_*"
+    )
+    part.add_argument("--drop", type=parse_bodies, metavar="BODIES", help="all but these")
     part.add_argument("--rename", type=parse_renames, metavar="OLD=NEW", help="other names: s1=pelvis,s2=chest")
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ..errors import join_command
 from .arguments import parse_whole
 from .streams import FAILED
 from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line, print_note, show_progress
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
                 tell=lambda record, done, of: tell(_describe(record), done, of),
             )
         except KeyboardInterrupt:
-            again = shlex.join(["condyle", *sys.argv[1:]])
+            again = join_command(["condyle", *sys.argv[1:]])
             print_note(f"stopped; what is done stays. To go on: `{again}`")
             raise
     if args.json:

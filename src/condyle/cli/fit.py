@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UsageError
+from ..errors import UsageError, join_command
 from .arguments import add_reading_arguments, add_repair_arguments, collect_reading, parse_length, split_names
 from .field import add_field_arguments, read_field_options
 from .report import has_page, show_page
@@ -179,7 +178,7 @@ def describe_next(fit: Fit) -> str:
     """The command that most people want now."""
     if fit.folder is None:
         return "nothing was written; add -o DIR to keep it, and --open to look at it at once"
-    folder, verdict = shlex.quote(str(fit.folder)), fit.skeleton.verdict
+    folder, verdict = join_command([str(fit.folder)]), fit.skeleton.verdict
     if verdict is not None and not verdict.joints:
         return f"next: condyle coverage {folder} tells what to move"
     look = f"condyle view {folder} shows it"
@@ -222,7 +221,7 @@ def print_several(several: Remounted, args: argparse.Namespace, begin: float) ->
         print_line(f"wrote {path}")
     print_line(f"took {time.perf_counter() - begin:.2f} s", style="dim")
     if args.out:
-        print_line(f"next: condyle view {shlex.quote(str(several.fits[0].folder))} shows the first of them")
+        print_line(f"next: condyle view {join_command([str(several.fits[0].folder)])} shows the first of them")
     else:
         print_line("nothing was written; -o DIR keeps it")
     return status

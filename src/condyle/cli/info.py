@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CondyleError, UsageError
+from ..errors import CondyleError, UsageError, join_command
 from ..findings import many
 from .arguments import add_reading_arguments, collect_reading
 from .terminal import choose_status, print_error, print_findings, print_json, print_line, print_table
@@ -93,7 +92,7 @@ def _inspect_file(path: str, options: ReadOptions, args: argparse.Namespace) -> 
                 {"name": one.name, "markers": list(one.markers), "fit_error": one.error} for one in proposals
             ]
     elif args.propose:
-        fit = shlex.join(["condyle", "fit", path, "-o", "DIR"])
+        fit = join_command(["condyle", "fit", path, "-o", "DIR"])
         raise CondyleError(f"has bodies and no markers: nothing is to be proposed; {fit}", code="no-data", path=path)
     if not args.json:
         _print(facts, recording, take, proposals, asked=bool(args.propose))
@@ -162,12 +161,12 @@ def describe_convention(convention: Convention) -> dict[str, str]:
 
 def _ask(path: str, target: str) -> str:
     """The command that writes a proposal."""
-    return shlex.join(["condyle", "info", path, "--propose", target])
+    return join_command(["condyle", "info", path, "--propose", target])
 
 
 def _give(path: str, option: str, target: str) -> str:
     """The command that uses it."""
-    return shlex.join(["condyle", "fit", path, f"--{option}", target])
+    return join_command(["condyle", "fit", path, f"--{option}", target])
 
 
 def _propose_columns(path: str, args: argparse.Namespace) -> dict[str, Any] | None:

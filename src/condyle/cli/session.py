@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 import threading
 import time
@@ -11,9 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CondyleError, UsageError
+from ..errors import CondyleError, UsageError, import_extra, join_command
 from ..findings import many
-from .arguments import collect_reading
+from .arguments import collect_reading, parse_port
 from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line, print_note
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ def add_session_arguments(parser: argparse._ActionsContainer) -> None:
     )
     parser.add_argument("--no-page", action="store_true", help="serve no page, as with --json")
     parser.add_argument("--no-open", action="store_true", help="do not open the page in a browser")
-    parser.add_argument("--port", type=int, default=0, metavar="N", help="port of the page; default: a free one")
+    parser.add_argument("--port", type=parse_port, default=0, metavar="N", help="port of the page; default: a free one")
     parser.add_argument(
         "--listen",
         metavar="ADDRESS",
@@ -93,6 +92,8 @@ def run_session(args: argparse.Namespace, words: Sequence[str], performer: Perfo
     from ..live.service import LiveSession
     from ..live.watch import Watch
 
+    if shown := not args.no_page and not args.json:
+        import_extra("websockets", "live")  # before a log is begun, which would stand in the way of the next try
     guide, pictures = None, dict[str, Any]()
     if args.guide is not None:
         routine, pictures = read_routine(args.guide or None)
@@ -124,7 +125,7 @@ def run_session(args: argparse.Namespace, words: Sequence[str], performer: Perfo
     if not args.json:
         session.on_alarm(print_alarm)
         session.on_trouble(print_trouble)
-    if not args.no_page and not args.json:
+    if shown:
         session.server = open_page(args, session.obey, pictures)
     if sys.stdin is not None and sys.stdin.isatty() and not args.json:
         print_line("keys: Enter marks this moment (with a text before it), r begins anew, q stops; each with Enter")
@@ -200,12 +201,11 @@ def finish_session(args: argparse.Namespace, session: LiveSession, seconds: floa
         raise
     if session.outlets and not session.sent:
         words = ", ".join(outlet.word for outlet in session.outlets)
-        export = shlex.join(["condyle", "export", args.out, "--to", "mcap"])
+        export = join_command(["condyle", "export", args.out, "--to", "mcap"])
         print_note(f"nothing was sent to {words}: no figure was known before the end; all of it in a file: {export}")
         status = DONE_WITH_WARNINGS
-    tell(
-        f"{verdict_of(fit.skeleton).text} Written to {args.out}; look at it with: condyle view {shlex.quote(args.out)}"
-    )
+    view = join_command(["condyle", "view", args.out])
+    tell(f"{verdict_of(fit.skeleton).text} Written to {args.out}; look at it with: {view}")
     return status
 
 
@@ -268,7 +268,7 @@ def print_end(args: argparse.Namespace, feed: Feed, status: list[SourceStatus], 
     print_line(f"recorded {many(recorder.frames, 'frame')} in {seconds:.1f} s: {log}")
     if recorder.frames and getattr(args, "record_only", False):
         words = ["condyle", "fit", str(log), "-o", str(log.parent), *_repeat_options(args, feed)]
-        print_line(f"fit them with: {shlex.join(words)}")
+        print_line(f"fit them with: {join_command(words)}")
     return DONE if whole else DONE_WITH_WARNINGS
 
 

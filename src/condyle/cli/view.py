@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 
-from .arguments import parse_whole
+from .arguments import parse_port
 from .terminal import print_json, print_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("skeleton", metavar="DIR", help="folder that condyle fit wrote, or its skeleton.json")
-    parser.add_argument("--port", type=parse_whole, default=0, metavar="PORT", help="default: any that is free")
+    parser.add_argument("--port", type=parse_port, default=0, metavar="PORT", help="default: any that is free")
     parser.add_argument("--no-open", action="store_true", help="print the address and open no browser")
 
 

@@ -6,7 +6,6 @@ library, so that there is one loop for both.
 
 from __future__ import annotations
 
-import shlex
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -16,7 +15,7 @@ from typing import Protocol
 
 import msgspec
 
-from ..errors import CondyleError
+from ..errors import CondyleError, join_command
 from ..io.folder import clear_folder
 from .ledger import Ledger, LedgerRecord, fail
 from .plan import TakeStep
@@ -152,5 +151,5 @@ def _describe_lost(step: TakeStep) -> str:
 def _describe_death(step: TakeStep, count: int, error: WorkerDied) -> str:
     return (
         f"{', '.join(step.entry.files)}: the process that was at it ended {count} times, perhaps for want of "
-        f"memory{error}; try it alone: condyle fit {shlex.join(step.entry.files)}"
+        f"memory{error}; try it alone: condyle fit {join_command(step.entry.files)}"
     )

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from ...errors import TYPO_ALIKE, CondyleError, UsageError, suggest
+from ...errors import TYPO_ALIKE, CondyleError, UsageError, join_command, suggest
 from ...findings import Finding
 from ...maths.spool import ARRAY_BYTES, largest_in_memory
 from ...model.progress import begin_step
@@ -178,7 +177,7 @@ def _describe_unknown(file: Path, head: bytes) -> CondyleError:
         return CondyleError("names of columns or comments, but not a single row of numbers", code="no-data", path=file)
     what, _, way = describe_content(head).partition("; ")
     if not way and is_table(head):
-        way = f"`condyle info {shlex.quote(str(file))}` proposes a column map for it, to be given with --columns"
+        way = f"`condyle info {join_command([str(file)])}` proposes a column map for it, to be given with --columns"
     elif not way:
         way = f"condyle reads {', '.join(name for name in _MODULES if name != 'columns')}"
     return CondyleError(f"this seems to be {what}, which is not read; {way}", code="unknown-format", path=file)
@@ -212,7 +211,7 @@ def _read_head(file: Path) -> bytes:
 
 def _describe_folder(folder: Path) -> str:
     """What to do with a folder where a file is asked for."""
-    name = shlex.quote(str(folder))
+    name = join_command([str(folder)])
     if (folder / SKELETON).is_file():
         return f"is the folder of a fit; look at it with: condyle view {name}"
     return f"is a folder; name the files of one take, or fit every take in it: condyle batch {name} -o STUDY"
