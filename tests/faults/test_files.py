@@ -32,6 +32,12 @@ def test_every_edge_is_located_with_its_covariance(before: tuple[list[Joint], Mo
     assert all(joint.covariance is not None for joint in before[0])
 
 
+def test_edges_of_several_parts_get_no_joint_between_the_parts() -> None:
+    take, _ = _record(1)
+    some = [EDGES[0], EDGES[2]]
+    assert {frozenset((one.parent, one.child)) for one in locate_places(take, some)} == set(map(frozenset, some))
+
+
 @pytest.mark.parametrize("seed", range(2, 6))
 def test_sensors_that_stay_are_not_told(before: tuple[list[Joint], Mounts], seed: int) -> None:
     take, _ = _record(seed, before[1])

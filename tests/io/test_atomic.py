@@ -80,3 +80,13 @@ def test_a_file_that_a_fit_is_read_from_is_not_replaced(tmp_path: Path) -> None:
     with refused, open_atomic(tmp_path / "skeleton.json") as stream:
         stream.write(b"a page")
     assert (tmp_path / "skeleton.json").read_text() == "old"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name there")
+def test_a_pipe_or_a_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(CondyleError, match="is a pipe or a device; give the name of a file"), open_atomic(path):
+        pass
+    assert stat.S_ISFIFO(path.stat().st_mode)
+    assert os.listdir(tmp_path) == ["pipe"]

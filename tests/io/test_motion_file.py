@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import os
 import pickle
 import tracemalloc
@@ -331,3 +332,13 @@ def test_names_of_no_letters_and_gaps_of_no_size_in_a_changed_file_are_told_or_l
     held = open_motion(rewritten(noisy, tmp_path / "b", gap=gap, weight=weight)).rows(slice(0, 50))
     assert np.isnan(held.gap[:, 0]).all()
     assert (held.weight[:, 0] == 0).all()
+
+
+def test_too_many_open_files_are_no_damage(folder: tuple[Path, Skeleton], monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(motion_file, "OpenFile", refuse)
+    with pytest.raises(CondyleError, match=r"cannot be read: Too many open files$") as error:
+        read_motion(folder[0])
+    assert error.value.code == "unreadable-file"

@@ -120,3 +120,12 @@ def test_a_file_that_is_nested_without_end_or_too_large_is_refused(tmp_path: Pat
         stream.truncate(2**32)
     with pytest.raises(CondyleError, match="is larger than 64 MiB"):
         read_skeleton(path)
+
+
+def test_a_bom_is_passed_over_and_another_encoding_is_told(skeleton: Skeleton, tmp_path: Path) -> None:
+    text = to_json(skeleton).decode()
+    (tmp_path / "skeleton.json").write_text(text, encoding="utf-8-sig")
+    assert to_json(read_skeleton(tmp_path)) == to_json(skeleton)
+    (tmp_path / "skeleton.json").write_text(text, encoding="utf-16")
+    with pytest.raises(CondyleError, match=r"skeleton\.json: is no JSON; write it anew with condyle fit -o$"):
+        read_skeleton(tmp_path)

@@ -29,6 +29,7 @@ def test_a_length_has_one_name_whichever_way_the_tree_runs() -> None:
 
 def test_a_profile_says_what_it_holds() -> None:
     assert str(PROFILE) == "3 segments, 1 length from 2 mountings, 2 fits"
+    assert repr(PROFILE) == f"<Profile: {PROFILE}>"  # in a notebook: the covariance of all lengths fills a screen
     assert PROFILE.edges == (("a", "b"), ("b", "c"))
     assert describe_ends(LENGTH.key) == "a to c"
     assert describe_ends(replace(LENGTH, axes=LENGTH.joints[1:]).key) == "a to c (axis)"

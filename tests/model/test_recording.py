@@ -189,3 +189,14 @@ def test_what_the_user_gives_is_remembered() -> None:
     assert convention.given == {"rotation"}
     assert convention.rotation == "xyzw"
     assert convention.but(transposed=True).given == {"rotation"}
+
+
+@pytest.mark.parametrize("size", [4, 8])
+def test_nan_of_the_signalling_kind_is_no_pose_and_no_warning(size: int, rng: np.random.Generator) -> None:
+    bits = {4: np.uint32(0x7F800001), 8: np.uint64(0x7FF0000000000001)}[size]
+    p = rng.standard_normal((5, 2, 3)).astype(f"f{size}")
+    p.view(bits.dtype)[3, 1] = bits
+    for changes in ({}, {"axes": ("y", "-x", "z")}, {"handed": "left", "unit": "mm"}):
+        convention = replace(Convention("matrix", unit="m"), **changes)  # type: ignore[arg-type]
+        take = to_take(recording(rotation.random(rng, (5, 2)).reshape(5, 2, 9), convention, p))
+        assert np.argwhere(np.isnan(take.p_world_body[..., 0])).tolist() == [[3, 1]], changes

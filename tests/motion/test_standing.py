@@ -87,6 +87,16 @@ def test_a_leg_bends_in_its_plane_until_it_reaches() -> None:
     assert (knee[:, 2] > (poses.p[:, 0] + wanted)[:, 2] / 2).all()  # forward, as it was
 
 
+@pytest.mark.parametrize("ends", [(0, 1), (1, 2)])
+def test_a_leg_whose_knee_is_at_its_hip_or_its_ankle_turns_without_bending(ends: tuple[int, int]) -> None:
+    poses, foot = leg(np.zeros(N))
+    p = poses.p.copy()
+    p[:, ends[1]] = p[:, ends[0]]
+    thigh, shank = bend_leg(replace(poses, p=p), foot, p[:, 2] + [0.0, 0.0, 0.1])
+    for turn in (thigh, shank):
+        np.testing.assert_allclose(turn @ np.swapaxes(turn, -1, -2), np.tile(np.eye(3), (N, 1, 1)), atol=1e-9)
+
+
 def test_hips_come_as_near_as_a_short_leg_needs() -> None:
     poses, foot = leg(np.zeros(N))
     far = poses.p[:, 2] - [0.0, 0.3, 0.0]

@@ -49,7 +49,8 @@ class MovedSensor:
 def locate_places(take: Take, edges: Iterable[tuple[str, str]]) -> list[Joint]:
     """The joints of edges (parent, child) as this take alone tells them; none where it tells nothing.
 
-    Bodies that are not in the take, or hardly, are left out, and so are joints that hardly turned.
+    Bodies that are not in the take, or hardly, are left out, and so are joints that hardly turned, and those that the
+    motion adds where the edges leave several parts.
     """
     edges = [pair for pair in edges if set(pair) <= set(take.names)]
     seen = {name: take.seen[:, k] for k, name in enumerate(take.names)}
@@ -68,7 +69,9 @@ def locate_places(take: Take, edges: Iterable[tuple[str, str]]) -> list[Joint]:
     if sure is None:
         return []
     joints = locate_joints(part, estimate.structure, solved, sure).joints  # type: ignore[arg-type]
-    return [joint for joint in joints if joint.rotation[0] >= MOVED_TURN_RAD]
+    asked = {name_edge(*edge) for edge in edges}
+    turned = [joint for joint in joints if joint.rotation[0] >= MOVED_TURN_RAD]
+    return [joint for joint in turned if name_edge(joint.child, joint.parent) in asked]
 
 
 def find_moved(before: Sequence[Joint], after: Sequence[Joint]) -> list[MovedSensor]:

@@ -39,6 +39,10 @@ def open_atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     file = check_path(path, "a file")
     if file.is_dir():
         raise CondyleError("is a folder; give the name of a file", code="unwritable", path=file)
+    if file.exists() and not file.is_file():  # a file in its place would take /dev/null from the whole system
+        raise CondyleError("is a pipe or a device; give the name of a file", code="unwritable", path=file)
+    if file.is_symlink():  # what it names is written: a file in its place would take it away, as /dev/stdout
+        file = Path(os.path.realpath(file))
     if file.name in FIT_FILES and file.exists() and (file.parent / MANIFEST).exists():
         raise CondyleError("is a file of the fit in this folder; choose another name", code="unwritable", path=file)
     hidden = file.parent / f"{PREFIX}{hashlib.sha256(file.name.encode(errors='surrogatepass')).hexdigest()[:16]}.tmp"

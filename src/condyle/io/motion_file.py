@@ -7,6 +7,7 @@ unpickled, nor mapped: where somebody cuts a mapped file, that ends the process.
 
 from __future__ import annotations
 
+import errno
 import math
 import mmap
 import os
@@ -376,6 +377,8 @@ def _open_arrays(file: Path) -> dict[str, StoredArray]:
             opened = OpenFile(stream)
             return {name: _find_member(opened, stream, there[name]) for name in wanted}
     except _DAMAGE as error:
+        if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):  # the file may be sound
+            raise CondyleError(f"cannot be read: {error.strerror}", code="unreadable-file") from None
         raise CondyleError(f"is cut short or damaged ({error}); {_AGAIN}", code="damaged-file") from None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -96,8 +97,10 @@ def read_skeleton(path: str | Path) -> Skeleton:
     place = check_path(path, "a skeleton")
     if place.is_dir():
         place = place / SKELETON
-    data = read_checked(place, SKELETON_FILE_MOST_BYTES)
+    data = read_checked(place, SKELETON_FILE_MOST_BYTES).removeprefix(codecs.BOM_UTF8)  # some editors put it there
     if not data.lstrip().startswith(b"{"):
+        if place.name == SKELETON:
+            raise CondyleError("is no JSON; write it anew with condyle fit -o", code="bad-skeleton", path=place)
         way = f"if it is a recording, fit it first: condyle fit {place} -o DIR, and name that folder"
         if (place.parent / SKELETON).is_file():
             way = f"name the folder that it lies in: {place.parent}"

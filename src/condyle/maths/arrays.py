@@ -28,7 +28,8 @@ def to_numbers(values: ArrayLike, name: str, dtype: Any = np.float64) -> NDArray
             raise TypeError(f"it holds {array.dtype}")
         if np.dtype(dtype).kind in "iu" and array.dtype.kind == "f" and not (np.abs(array) < 2**63).all():
             raise ValueError("it holds what is no whole number")
-        with np.errstate(over="ignore"):  # what is beyond float64 is infinite there
+        # What is beyond float64 is infinite there; invalid: NaN of the signalling kind, in binary files.
+        with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(array, dtype=dtype)
     except (TypeError, ValueError) as error:
         raise CondyleError(f"{name} is not an array of numbers: {error}", code="bad-shape") from None

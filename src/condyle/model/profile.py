@@ -179,6 +179,9 @@ class Profile:
             f"{many(self.mountings, 'mounting')}, {many(len(self.fits), 'fit')}"
         )
 
+    def __repr__(self) -> str:
+        return f"<Profile: {self}>"
+
 
 def _damage(text: str) -> CondyleError:
     return CondyleError(text, code="bad-profile")

@@ -241,17 +241,18 @@ def to_take(recording: Recording) -> Take:
     if not isinstance(rows, slice):  # not all of them, as nearly always
         position, orientation = take_rows(position, rows), take_rows(orientation, rows)
     findings += [*repaired, *describe_clock_unit(time, segment, partial(_measure_speed, position, metres, segment))]
-    if metres != 1:
-        with np.errstate(over="ignore", invalid="ignore"):  # invalid: NaN of the signalling kind, in binary files
+    with np.errstate(over="ignore", invalid="ignore"):  # invalid: NaN of the signalling kind, in binary files
+        if metres != 1:
             position = seal(over_frames(lambda part: part * metres, position))
-    if convention.axes != ("x", "y", "z"):
-        position = seal(over_frames(lambda part: along_axes(part, convention.axes), position))
+        if convention.axes != ("x", "y", "z"):
+            position = seal(over_frames(lambda part: along_axes(part, convention.axes), position))
+        if convention.handed == "left":
+            mirror = mirror_of(convention)
+            position = seal(over_frames(lambda part: part * mirror, position))
     rate = recording.rate if time is None else None
     common = {"names": bodies.names, "time": time, "rate": rate, "segment": segment, "sources": [recording.source]}
     R, told = matrices(orientation, convention, bodies.names)
     if convention.handed == "left":
-        mirror = mirror_of(convention)
-        position = seal(over_frames(lambda part: part * mirror, position))
         R = seal(over_frames(lambda part: mirror[:, None] * part * mirror, R))
     if convention.rotation == MATRIX:
         findings += told

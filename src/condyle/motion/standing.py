@@ -212,8 +212,9 @@ def bend_leg(poses: BonePoses, foot: Foot, ankle: Floats) -> tuple[Floats, Float
     upper, lower = hip - knee, old - knee
     a, b = _norm(upper), _norm(lower)
     c = np.clip(_norm(ankle - hip), np.abs(a - b) + 1e-9, a + b)
-    wanted = np.arccos(np.clip((a * a + b * b - c * c) / (2 * a * b), -1.0, 1.0))
-    n = _find_knee_axis(poses.R[:, foot.thigh], np.cross(upper, lower) / (a * b)[:, None])
+    area = np.maximum(a * b, np.finfo(float).tiny)  # a rig may have its knee where its hip or its ankle is
+    wanted = np.arccos(np.clip((a * a + b * b - c * c) / (2 * area), -1.0, 1.0))
+    n = _find_knee_axis(poses.R[:, foot.thigh], np.cross(upper, lower) / area[:, None])
     now = np.arctan2((n * np.cross(upper, lower)).sum(axis=1), (upper * lower).sum(axis=1)) % (2 * np.pi)
     bend = rotation.from_vector((wanted - now)[:, None] * n)
     reached = knee + (bend @ lower[..., None])[..., 0]

@@ -6,11 +6,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 
 from condyle.io.formats._log_frames import read_frames
+from condyle.live.sources.lsl import import_library
 
 pytest.importorskip("pylsl", reason="pylsl is not installed", exc_type=Exception)
 
@@ -113,3 +115,23 @@ def test_a_stream_that_is_not_there_is_told(tmp_path: Path, environment: dict[st
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert "no LSL stream is named 'nobody'; there are none" in done.stderr
+
+
+def test_an_older_library_that_cannot_be_told_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    older = ModuleType("pylsl")
+    monkeypatch.setitem(sys.modules, "pylsl", older)
+    monkeypatch.delenv("LSLAPICFG", raising=False)
+    assert import_library.__wrapped__() is older
+
+
+@pytest.mark.parametrize("chosen", [False, True])
+def test_the_library_says_nothing_on_the_terminal_unless_its_user_has_settings(tmp_path: Path, chosen: bool) -> None:
+    (tmp_path / "lsl.cfg").write_text(CONFIGURATION.replace("-3", "0"))
+    script = "from condyle.live.sources.lsl import import_library; import_library().library_info()\n"
+    script += "import_library().StreamInfo('x', 'MoCap', 1, source_id='x')"
+    outside = {name: value for name, value in os.environ.items() if name != "LSLAPICFG"} | {"HOME": str(tmp_path)}
+    outside |= {"LSLAPICFG": str(tmp_path / "lsl.cfg")} if chosen else {}
+    run = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, env=outside, capture_output=True, text=True)
+    assert run.returncode == 0
+    assert ("Configuration loaded" in run.stderr) == chosen
+    assert chosen or run.stdout + run.stderr == ""

@@ -234,12 +234,13 @@ def _find_first_row(
     plain = [k for k in range(first, len(lines)) if _is_plain(lines[k])]
     for place in range(len(plain[:MOST_LINES_ABOVE])):
         sample = [lines[k] for k in plain[place : place + ALIKE_ROWS]]
+        has_comma = any("," in line for line in sample)
         best, found = ROW_MIN_NUMERIC_SHARE, None
         for sign, mark in marks.items():
             if sign != " " and sign not in sample[0] and len(marks) > 1:
                 continue
             for comma in (False, True) if decimal_comma is None else (decimal_comma,):
-                if comma and sign == ",":
+                if comma and (sign == "," or not (has_comma or decimal_comma)):
                     continue
                 share = _find_numeric_share(sample, mark, comma, fewest)
                 if share > best:

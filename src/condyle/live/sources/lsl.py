@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,9 @@ LISTEN_S = 1.0  # s that any streams are looked for
 BUFFER_S = 60  # s of samples that the library holds while this program is busy
 SAMPLES_AT_ONCE = 256
 LSL_MOST_CHANNELS = 10_000
+# Where liblsl looks for its settings beside LSLAPICFG; without any it says on the terminal that it has none.
+_SETTINGS = ("lsl_api.cfg", "~/lsl_api/lsl_api.cfg", "/etc/lsl_api/lsl_api.cfg")
+_ERRORS_ALONE = "[log]\nlevel = -2\n"
 # What the metadata of motion capture call a channel, and how tables would.
 _PARTS = {
     **{f"Position{axis}": axis.lower() for axis in "XYZ"},
@@ -77,12 +83,16 @@ def _holds_numbers(info: Any) -> bool:
     return info.channel_format() not in (pylsl.cf_string, pylsl.cf_undefined)
 
 
+@cache
 def import_library() -> Any:
-    """pylsl; raises where it is not installed."""
+    """pylsl, which tells errors alone unless its user has settings for it; raises where it is not installed."""
     try:
         import pylsl  # type: ignore[import-untyped]
     except (ImportError, RuntimeError):  # the second where it finds no liblsl
         raise CondyleError('LSL needs pylsl and liblsl: pip install "condyle[lsl]"', code="missing-extra") from None
+    if "LSLAPICFG" not in os.environ and not any(os.path.isfile(os.path.expanduser(one)) for one in _SETTINGS):
+        with suppress(AttributeError, NotImplementedError):  # liblsl before 1.17.7 cannot be told
+            pylsl.set_config_content(_ERRORS_ALONE)
     return pylsl
 
 
