@@ -14,7 +14,7 @@ import numpy as np
 
 import condyle
 from condyle import Finding, Joint, Skeleton
-from condyle.model.limbs import limb_geometry
+from condyle.model.limbs import is_open, limb_geometry
 from condyle.model.take import Take
 from condyle.simulate import Truth, World, disturb, mount
 from condyle.simulate.figures import SimulatedFigure
@@ -104,8 +104,8 @@ def arms(finding: Finding) -> bool:
 def legs(skeleton: Skeleton, plain: Skeleton, truth: Truth, found: Clip) -> None:
     """Adds the leg lengths that the skeleton tells, and the same by least squares.
 
-    A knee that turns about one axis has no point along it: there the length is the distance to the axis, and the truth
-    and least squares are measured the same way.
+    A knee that turns about one axis has no point along it: there the length ends at a point of the axis near the
+    sensors, and the truth and least squares are measured to the same point of theirs.
     """
     parent = skeleton.parent
     for limb in skeleton.limbs:
@@ -133,7 +133,17 @@ def true_joint(joint: Joint, truth: Truth) -> Joint:
     turn = np.einsum("nij,nik->jk", truth.R_world_body[:, i], truth.R_world_body[:, j]) / len(truth.time)
     U, _, Vt = np.linalg.svd(turn)
     axes = {} if joint.axis_child is None else {"axis_child": U[:, 0], "axis_parent": Vt[0]}
-    return replace(joint, p_child_joint=points[not down], p_parent_joint=points[down], **axes)
+    exact = replace(joint, p_child_joint=points[not down], p_parent_joint=points[down], **axes)
+    return slide_to(exact, joint)
+
+
+def slide_to(joint: Joint, given: Joint) -> Joint:
+    """A joint that is open along its axis at the point of that axis where the given one is told, else as it is."""
+    if not is_open(given) or joint.axis_child is None or joint.axis_parent is None:
+        return joint
+    along = float(joint.axis_child @ (given.p_child_joint - joint.p_child_joint))
+    c, l = joint.p_child_joint + along * joint.axis_child, joint.p_parent_joint + along * joint.axis_parent
+    return replace(joint, p_child_joint=c, p_parent_joint=l)
 
 
 def with_points(joint: Joint, plain: Skeleton) -> Joint:
@@ -141,7 +151,7 @@ def with_points(joint: Joint, plain: Skeleton) -> Joint:
     other = next(entry for entry in plain.joints if {entry.child, entry.parent} == {joint.child, joint.parent})
     points = (other.p_child_joint, other.p_parent_joint)
     same = other.child == joint.child
-    return replace(joint, p_child_joint=points[not same], p_parent_joint=points[same])
+    return slide_to(replace(joint, p_child_joint=points[not same], p_parent_joint=points[same]), joint)
 
 
 def real(source) -> list[list[str]]:
@@ -219,7 +229,7 @@ def main() -> None:
         "Sensors with 3 mm and 0.5 deg of white noise on 15 bones of CMU clips, 120 Hz, nothing known. The trunk and "
         "the collar bones have joints between the sensors, so not every edge is one rotary joint; elbow and wrist "
         "share a point, so the edges among arm, forearm and hand tie and are rightly called doubtful. Leg lengths "
-        "(thigh, shank; to the knee's axis where it turns about one only): rms error where the default tells a length, "
+        "(thigh, shank; to one point of the knee's axis where it turns about one only): rms error where the default tells a length, "
         "and of least squares on the right tree for the same legs."
     )
     publish("cmu", "Natural motion and real recordings", how, tables, data, given)
