@@ -81,6 +81,16 @@ def test_a_length_to_an_axis_is_not_held_against_one_to_a_centre(tmp_path: Path)
     assert page.count(" (axis)</span>") == 1
 
 
+def test_a_take_without_joints_has_none_found_not_none_of_none(tmp_path: Path) -> None:
+    steps, records = study(tmp_path)
+    still = records["anna/friday"]
+    assert still.facts is not None
+    records["anna/friday"] = replace(still, facts=replace(still.facts, count=0, sure=0))
+    page = write_index(tmp_path, steps, lambda step: records.get(step.name), []).read_text(encoding="utf-8")
+    assert "none found" in page
+    assert "0 of 0" not in page
+
+
 def test_nothing_from_a_file_is_code(tmp_path: Path) -> None:
     page = write(tmp_path)
     assert "<img" not in page
@@ -104,6 +114,7 @@ def test_a_study_of_good_takes_has_nothing_to_look_at(tmp_path: Path) -> None:
     assert "Performers" not in page
 
 
+@pytest.mark.costly
 def test_a_browser_shows_it_without_a_word_wide_and_narrow_light_and_dark(tmp_path: Path) -> None:
     playwright = chromium()
     write(tmp_path)

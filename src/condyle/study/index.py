@@ -272,7 +272,7 @@ def _describe_take(step: TakeStep, tone: str, record: LedgerRecord | None, *, pe
         worst = (
             "" if facts.worst is None else f'{_text(facts.worst.text)} <span class="quiet">{facts.worst.code}</span>'
         )
-        numbers["joints sure"] = f"{facts.sure} of {facts.count}"
+        numbers["joints sure"] = f"{facts.sure} of {facts.count}" if facts.count else "none found"
         numbers["lengths within"] = "" if facts.length_95 is None else describe_share(facts.length_95)
         numbers["seconds"] = f"{facts.seconds:.1f}"
     elif record is not None and record.fault is not None:

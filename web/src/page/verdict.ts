@@ -37,10 +37,8 @@ function numbers(model: Model, store: Store): HTMLElement[] {
   const entry = (value: string, unit: string, label: string | Node): HTMLElement =>
     el("div", {}, el("dt", {}, label), el("dd", {}, el("b", { text: value }), unit ? ` ${unit}` : null));
   const sensors = data.bodies.filter((body) => !body.world).length;
-  const out = [
-    entry(String(sensors), "", sensors === 1 ? "sensor" : "sensors"),
-    entry(`${data.verdict.sure} of ${data.joints.length}`, "", "joints sure"),
-  ];
+  const out = [entry(String(sensors), "", sensors === 1 ? "sensor" : "sensors")];
+  if (data.joints.length > 0) out.push(entry(`${data.verdict.sure} of ${data.joints.length}`, "", "joints sure"));
   if (figures > 1) out.push(entry(String(figures), "", "figures"));
   if (loose > 0) out.push(entry(String(loose), "", "loose"));
   out.push(timeEntry(data.seconds, data.motion?.timed !== false, data.frames, entry));
