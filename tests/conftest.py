@@ -24,11 +24,11 @@ import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
 from tests.make import PROJECT  # noqa: E402
-from tests.make.size import CASE_STEP, SAMPLED  # noqa: E402
+from tests.make.size import CASE_STEP, SAMPLED, SIZE  # noqa: E402
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """In the light size, of the cases of a test of many alike, only one in so many."""
+    """In the light size, of the cases of a test of many alike, only one in so many, and no costly test."""
     seen: dict[str, int] = {}
     kept, left = list[pytest.Item](), list[pytest.Item]()
     for item in items:
@@ -37,7 +37,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if sampled:
             item.add_marker("sized")
             seen[name] = seen.get(name, -1) + 1
-        (left if sampled and seen[name] % CASE_STEP else kept).append(item)
+        costly = SIZE == "light" and item.get_closest_marker("costly") is not None
+        (left if costly or (sampled and seen[name] % CASE_STEP) else kept).append(item)
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = kept

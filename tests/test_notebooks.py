@@ -21,6 +21,7 @@ def run_cell(source: str, session: dict[str, object]) -> object:
     return None if last is None else eval(compile(ast.Expression(last.value), "cell", "eval"), session)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_shows_something(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed (extra `notebook`)")

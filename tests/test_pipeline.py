@@ -648,6 +648,7 @@ def test_edges_that_are_known_hold_early_as_far_as_their_bodies_are_there(
     assert [(known, used.world, used.root) for known, used in seen] == [([(0, 1)], False, None)]
 
 
+@pytest.mark.costly
 def test_a_file_that_is_left_out_leaves_no_trace_in_the_repairs_of_the_others() -> None:
     noise = Disturbances(position_noise=0.002, orientation_noise=0.009)
     first, anew = (simulate(human(), "exercise", seconds=12, seed=k, disturbances=noise).take for k in (0, 3))

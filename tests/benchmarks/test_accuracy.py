@@ -23,6 +23,7 @@ def case(cases, name):
     return next(case for case in cases if case.name == name)
 
 
+@pytest.mark.costly
 @pytest.mark.sized
 def test_default_comes_near_the_bound_where_least_squares_does_not():
     found = bound.measure(case(bound.WHITE, "A3 0.3 cm, 0.5 deg"), SEEDS[: pick(3, 6, 6)], ("least-squares", "default"))
@@ -49,6 +50,7 @@ def test_information_of_noise_that_changes_adds_over_frames():
     )
 
 
+@pytest.mark.costly
 @pytest.mark.sized
 def test_intervals_hold_under_noise_warped_fields_and_soft_tissue():
     for name in ("white, walk", "warped field, walk", "soft tissue, exercise"):
@@ -66,6 +68,7 @@ def test_trees_are_right_where_a_wobbling_pelvis_pack_breaks_the_spanning_tree()
         assert tally.paper_right < tally.trials, name
 
 
+@pytest.mark.costly
 @pytest.mark.sized
 def test_two_people_are_two_figures_a_prop_is_loose_and_planted_feet_belong_to_their_shanks():
     for name in ("two people", "person and loose prop", "both feet planted throughout"):

@@ -18,6 +18,7 @@ def case(name: str) -> field.Case:
     return next(case for case in field.CASES if case.name == name)
 
 
+@pytest.mark.costly
 @pytest.mark.sized
 def test_a_smooth_field_is_told_and_taken_away() -> None:
     found = field.measure(case("linkage, exercise, field of 90 cm"), range(SEED, SEED + SETS))
@@ -27,6 +28,7 @@ def test_a_smooth_field_is_told_and_taken_away() -> None:
     assert found.ways["field"].largest < found.ways["default"].largest
 
 
+@pytest.mark.costly
 @pytest.mark.sized
 def test_no_field_is_none() -> None:
     found = field.measure(case("linkage, exercise, no field"), range(SEED, SEED + SETS))

@@ -29,11 +29,13 @@ def measured():
     return [measure(name, known[name]) for name in SMALL]
 
 
+@pytest.mark.costly
 def test_trees_are_right_and_still_takes_are_refused(measured) -> None:
     wrong = {row[0] for row in list_wrong(measured).rows if row[1] == "default"}
     assert wrong == {"hard/wheelchair/sprint.c3d"}  # the trunk turns about the hips, which the chair carries
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("way", WAYS[1:])
 def test_no_wrong_edge_is_sure(measured, way: str) -> None:
     for one in measured:

@@ -23,6 +23,7 @@ def error(which) -> float:
     return float(np.sqrt(np.mean(which["default"])))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "name",
     ["5 % written as zeros", "5 % parked at one place", "1 % flipped, runs of 50 ms", "10 % frozen, runs of 0.3 s"],
@@ -38,6 +39,7 @@ def test_faults_are_told_and_do_no_harm(name) -> None:
     assert not found.other
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("motion", ["exercise", "walk"])
 def test_a_late_sensor_costs_nothing_once_it_is_moved(motion) -> None:
     late = case(preparing.LATE, f"{motion}: 0.2 cm, 0.15 deg, one sensor 33 ms")

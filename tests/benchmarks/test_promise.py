@@ -27,6 +27,7 @@ def test_the_seconds_that_are_asked_for_are_kept_in_noise(monkeypatch: pytest.Mo
     assert abs(np.median(kept.ratio) - 1) <= promise.NEAR
 
 
+@pytest.mark.costly
 def test_nothing_is_promised_where_the_same_errors_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of every length it is told that no time would do, and a recording three times as long does not do for most. Not
     for all: places are visited again a little differently, and three of these seventeen lengths are known by that.

@@ -25,12 +25,14 @@ def test_the_interval_of_the_scale_holds_and_the_noise_is_right(name: str) -> No
     assert found.odd == (RODS if name == "inches" else 0)
 
 
+@pytest.mark.costly
 def test_the_rods_scale_puts_later_lengths_right() -> None:
     found = rigid_pair.measure_later(rigid_pair.LATER[1], range(SEED, SEED + 2))
     recorded, calibrated, _ = (rigid_pair.rms(errors) for errors in found.errors.values())
     assert calibrated < recorded / BETTER
 
 
+@pytest.mark.costly
 def test_a_rod_beside_a_person_is_found_without_being_told_and_none_where_none_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -173,6 +173,7 @@ sys.stdout.flush(); os._exit(0)
     assert "is no skeleton.json of condyle; choose the folder that condyle fit -o wrote" in told
 
 
+@pytest.mark.costly
 def test_a_session_moves_bodies_and_joints(package: Path, tmp_path: Path) -> None:
     pytest.importorskip("websockets")
     words = [sys.executable, "-m", "condyle", "live", "demo", "-o", str(tmp_path / "day"), "--no-open"]

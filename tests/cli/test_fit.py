@@ -268,10 +268,10 @@ def test_a_fit_that_goes_nowhere_says_so_and_one_that_is_kept_says_what_to_do_ne
     assert main(["fit", quick, "-o", str(out), "--no-report"]) == 0
     *_, took, last = capsys.readouterr().out.splitlines()
     assert took.startswith("took ")
-    assert last.startswith(f"next: condyle view '{out}' shows it; condyle ")
+    assert last.startswith(f'next: condyle view "{out}" shows it; condyle ')
     assert "condyle axes" not in last
     machine = replace(machines.fitted("planar"), folder=out)
-    assert describe_next(machine).endswith(f"condyle axes '{out}' has its axes and DH tables")
+    assert describe_next(machine).endswith(f'condyle axes "{out}" has its axes and DH tables')
     names = dict(zip(machine.skeleton.bodies, ("l_foot", "l_shank", "l_thigh", "pelvis", "chest"), strict=False))
     joints = [replace(one, child=names[one.child], parent=names[one.parent]) for one in machine.skeleton.joints]
     person = replace(machine.skeleton, bodies=tuple(names.values()), joints=tuple(joints))

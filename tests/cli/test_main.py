@@ -152,6 +152,7 @@ def test_an_interrupt_from_outside_leaves_nothing_half_written(tmp_path: Path) -
         (["fitt"], "condyle: error: no verb 'fitt'; did you mean 'fit'?"),
         (["info", "a.npz", "--strct"], "condyle info: error: no option '--strct'; did you mean '--strict'?"),
         (["info", "a.npz", "--handed", "lef"], "condyle info: error: --handed: no choice 'lef'; did you mean 'left'?"),
+        (["simulate", "-o", "a.npz"], "condyle simulate: error: no option '-o': OUT stands by itself, as in condyle"),
         (["view", "out", "more"], "condyle view: error: nothing is asked for where 'more' stands"),
     ],
 )

@@ -18,6 +18,7 @@ CHI2_95 = 5.99  # of two degrees of freedom
 SEEDS = range(900, 904)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", list(WORLDS))
 def test_axes_and_lines_lie_within_their_intervals(name: str) -> None:
     directions, lines = [], []

@@ -32,6 +32,7 @@ def error(world: World, method: str) -> float:
     return float(np.sqrt(np.mean(np.square(off))))
 
 
+@pytest.mark.costly
 def test_a_walk_with_sensors_that_drift_is_known_much_better() -> None:
     worlds = [simulate(human(), "walk", seconds=45, rate=30, seed=seed, disturbances=DRIFT) for seed in (401, 402)]
     plain, drift = (np.mean([error(world, method) for world in worlds]) for method in ("default", "drift"))

@@ -36,6 +36,7 @@ def two_worlds(
     return replace(take, R_world_body=R, p_world_body=p), [k for k in range(take.bodies) if k not in own], own
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("motion", "delay", "scale"), [("exercise", 0, 1), ("walk", 0.08, 1), ("exercise", -0.4, 1.03)]
 )
@@ -111,6 +112,7 @@ def test_a_registration_brings_its_bodies_over_and_leaves_the_others() -> None:
     np.testing.assert_array_equal(moved.p_world_body[:, first], take.p_world_body[:, first])
 
 
+@pytest.mark.costly
 def test_a_scale_is_told_from_half_a_percent_on() -> None:
     for scale, told in ((1.003, False), (1.008, True)):
         found = find_registration(*two_worlds(scale=scale, noise=0.1))

@@ -96,11 +96,13 @@ def held_back(one: World) -> float:
     return measure_held_back(rows, field_fit._search(rows, choose_places(rows)))
 
 
+@pytest.mark.costly
 def test_the_field_of_the_rest_of_the_room_explains_a_part_of_it() -> None:
     assert held_back(world(**FIELD)) > 0.8
     assert held_back(world()) < HELD_BACK_MIN_SHARE
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("family", ["plate", "waves", "compression"])
 @pytest.mark.parametrize("motion", ["exercise", "walk"])
 def test_in_rooms_of_other_kinds_a_field_is_taken_away_only_where_it_does_no_harm(

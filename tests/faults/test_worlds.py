@@ -23,6 +23,7 @@ def codes(fit: condyle.Fit) -> set[str]:
     return {told.code for told in fit.findings}
 
 
+@pytest.mark.costly
 def test_two_worlds_are_told_and_registered_as_asked() -> None:
     take, first, second = two_worlds(delay=0.08)
     told = condyle.fit(take, intervals=False)

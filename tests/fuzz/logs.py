@@ -121,7 +121,7 @@ def damage_payload(kind: bytes, payload: bytes, rng: Rng) -> bytes:
             return head + damage_json(told, rng)
     if kind == MARK and len(payload) >= MARK_HEAD.size:
         return MARK_HEAD.pack(float(rng.choice(TIMES_S)), rng.random() < 0.5) + payload[MARK_HEAD.size :]
-    if kind == FRAME_RECORD and len(payload) > FRAME_RECORD_HEAD.size:
+    if kind == FRAME_RECORD and len(payload) >= FRAME_RECORD_HEAD.size + 8:
         number, segment, device, arrival = FRAME_RECORD_HEAD.unpack_from(payload)
         values = np.frombuffer(payload, "<f8", offset=FRAME_RECORD_HEAD.size, count=-1 if len(payload) % 8 == 0 else 1)
         values = values.copy()

@@ -52,6 +52,8 @@ FOUND = [
     ("logs", "october", (4166,)),
     ("logs", "december", (872,)),
     ("logs", "harvest", (2328, 6328)),
+    ("logs", "november", (7576,)),
+    ("verbs", "november", (9598, 11375, 12191)),
     ("stages", "summer", (2799,)),
     ("stages", "autumn", (3005,)),
 ]

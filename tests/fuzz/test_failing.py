@@ -88,6 +88,7 @@ def test_a_fit_over_an_older_one(old: dict[str, bytes], new: Fit, tmp_path: Path
     assert STEP > 1 or seen >= {"open", "write", "replace", "mkdir", "fsync"}
 
 
+@pytest.mark.costly
 @pytest.mark.sized
 def test_exports_beside_a_fit(old: dict[str, bytes], tmp_path: Path) -> None:
     walk_through(tmp_path, old, lambda out: condyle.load(out).export(FORMATS, out))
@@ -150,6 +151,7 @@ def test_a_recording_holds_every_frame_that_was_taken(tmp_path: Path) -> None:
         assert any("1 frame" in one.text for one in told.findings) == (len(taken) < len(sent)), (at, uses.failed)
 
 
+@pytest.mark.costly
 @pytest.mark.sized
 def test_a_study_goes_on_where_a_use_of_a_file_failed(tmp_path: Path) -> None:
     takes = tmp_path / "takes"

@@ -193,6 +193,7 @@ def test_long_runs_of_a_character_are_gone_through_once(
     assert time.process_time() - start < QUICK
 
 
+@pytest.mark.costly
 def test_tables_of_thousands_of_columns_take_no_longer_than_their_size(path: Path) -> None:
     parts = ("px", "py", "pz", "qw", "qx", "qy", "qz")
     columns = ",".join(f"b{k}.{part}" for k in range(3000) for part in parts)

@@ -29,6 +29,7 @@ def count_things(scratch: Path) -> tuple[int, int, int]:
     return len(os.listdir("/proc/self/fd")), threading.active_count(), len(list(scratch.iterdir()))
 
 
+@pytest.mark.costly
 @pytest.mark.sized
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the process's own numbers from /proc")
 def test_many_fits_in_one_process_leave_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

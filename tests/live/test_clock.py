@@ -39,6 +39,7 @@ def test_a_drift_of_100_ppm_is_followed_to_2_ms_over_10_minutes(
     assert clock.drift == pytest.approx(drift / (1 - drift), abs=3e-6)
 
 
+@pytest.mark.costly
 def test_a_drift_that_changes_is_followed_too(rng: np.random.Generator) -> None:
     true = np.arange(100 * 1800) / 100
     device = true - (5e-5 * true + 2e-8 * true**2)  # 50 to 122 ppm over half an hour

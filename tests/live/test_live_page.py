@@ -192,6 +192,7 @@ def test_a_visitor_is_led_through_a_routine(browser: Any, take: Take, solve: Sol
     server.close()
 
 
+@pytest.mark.costly
 def test_a_banner_tells_what_is_not_recorded_and_a_solver_that_died(browser: Any, server: LiveServer) -> None:
     page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
     page.set_default_timeout(PATIENCE)

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
 import condyle
 from condyle.errors import CondyleError
@@ -145,6 +146,7 @@ class Dying:
         self.ended = True
 
 
+@pytest.mark.costly
 def test_a_source_that_dies_and_returns_is_told_and_marks_are_in_the_log_and_the_result(tmp_path: Path) -> None:
     newest, watch = NewestPoses(), Watch()
 

@@ -38,6 +38,7 @@ def test_a_short_session_is_the_fit_of_its_recording() -> None:
     assert [one.code for one in last.findings] == [one.code for one in whole.findings]
 
 
+@pytest.mark.costly
 def test_a_slip_is_raised_once_within_seconds_and_settles() -> None:
     solves = play(person(seconds=38, seed=7, slips=(SLIP,)), first=14.0)
     raised = [(solve.until, alarm) for solve in solves for alarm in solve.raised if alarm.finding.code == "slip"]
@@ -50,6 +51,7 @@ def test_a_slip_is_raised_once_within_seconds_and_settles() -> None:
     assert solves[-1].slips[0].size == pytest.approx(0.0197, abs=0.003)
 
 
+@pytest.mark.costly
 def test_a_clean_session_raises_nothing_and_knows_its_tree_early() -> None:
     take = person(seconds=24, seed=8)
     solves = play(take, every=4.0)

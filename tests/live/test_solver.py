@@ -53,6 +53,7 @@ def test_a_solver_that_is_killed_is_started_again_and_knows_everything(tmp_path:
         os.kill(solver.pid, 0)
 
 
+@pytest.mark.costly
 def test_a_solver_that_dies_again_and_again_is_given_up(tmp_path: Path) -> None:
     solver = SolverProcess(Asked(tmp_path / "session.log"), run=die)
     wait_for(lambda: solver.poll() == [] and solver.given_up)

@@ -68,6 +68,7 @@ def test_axes_that_meet_and_axes_that_are_parallel_are_told_with_what_the_motion
             assert row.angle.free is not None
 
 
+@pytest.mark.costly
 def test_intervals_hold_the_truth() -> None:
     held = []
     for seed in range(4):

@@ -14,6 +14,7 @@ from condyle.simulate import chain, human, simulate
 from tests.make import machines
 
 
+@pytest.mark.costly
 def test_a_chain_begins_at_the_body_that_stands_whatever_the_root() -> None:
     for root in ("link0", "link3", None):
         found = machines.fitted("skewed", 1.0, 1, root).axes()

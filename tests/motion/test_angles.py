@@ -37,12 +37,14 @@ def test_angles_of_an_exact_walk_are_the_true_ones_up_to_the_axis_that_the_motio
     assert (errors(1, False, 0.0, joint) < (0.1, 0.7, 1.0)).all()
 
 
+@pytest.mark.costly
 def test_angles_of_noisy_walks_with_random_mounts_are_within_the_bars() -> None:
     for name, bars in BARS_DEG.items():
         mean = np.mean([errors(seed, True, 0.0, f"{name}_{side}") ** 2 for seed in (1, 2, 3) for side in "lr"], axis=0)
         assert (np.sqrt(np.maximum(mean - NOISE_DEG**2, 0)) < bars).all(), name
 
 
+@pytest.mark.costly
 def test_angles_under_skin_are_within_the_bars() -> None:
     for name, bars in SKIN_BARS_DEG.items():
         mean = np.mean([errors(seed, True, 0.005, f"{name}_{side}") ** 2 for seed in (1, 2) for side in "lr"], axis=0)

@@ -117,6 +117,7 @@ def test_who_stands_or_wears_no_foot_has_no_events() -> None:
     assert find_gait_events(condyle.fit(arm).skeleton, arm) == ((), ())
 
 
+@pytest.mark.costly
 @pytest.mark.skipif(not recordings.DATA.is_dir(), reason=recordings.ABSENT)
 def test_events_of_recorded_walks_are_those_that_were_marked() -> None:
     off: list[float] = []

@@ -182,6 +182,7 @@ def test_nothing_replaces_the_rig(moved: RigMotion) -> None:
         moved.write(moved.rig.path.parent, "../x")
 
 
+@pytest.mark.costly
 @pytest.mark.skipif(not recordings.DATA.is_dir(), reason=recordings.ABSENT)
 @pytest.mark.parametrize("name", ["more/lasem/FAILT01_Walk01.c3d", "cmu_bvh/49_02.bvh"])
 def test_feet_of_recorded_people_stand_on_another_rig(name: str, tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ def test_programs_that_read_the_exported_files_put_every_sensor_where_forward_do
     check_departures(off, 9, PLACES, TURNS)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("form", "client", "script", "up"), CLIENTS.values(), ids=CLIENTS)
 def test_programs_put_the_sensors_of_machines_where_they_were(
     form: FigureFormat, client: str, script: str, up: str, tmp_path: Path

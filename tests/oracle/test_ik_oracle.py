@@ -73,6 +73,7 @@ def test_the_cost_is_the_least_that_scipy_finds(seed: int) -> None:
         assert here <= least * (1 + SAME_COST)
 
 
+@pytest.mark.costly
 def test_smooth_motion_has_the_least_cost_over_all_frames_together(rng: np.random.Generator) -> None:
     skeleton = jointed.figure(rng, 4, 1, 0, ("ball", "hinge"))
     take = jointed.noisy(rng, skeleton, jointed.motion(rng, skeleton, 6, 0.05), POSITION, TURN)

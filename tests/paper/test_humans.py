@@ -27,6 +27,7 @@ def trials():
     return out
 
 
+@pytest.mark.costly
 def test_trees_of_exercise_and_walk_are_right(trials) -> None:
     assert all(edges(fitted.skeleton) == true_edges(truth) for fitted, truth in trials)
 

@@ -28,6 +28,7 @@ def largest(fits, way: str) -> float:
     return float(np.abs(errors).max())
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("way", linkage.WAYS)
 def test_the_tree_is_right_in_every_set(fits, way) -> None:
     assert all(edges(fitted[way].skeleton) == true_edges(truth) for fitted, truth in fits)

@@ -426,6 +426,7 @@ def residuals(take, name: str) -> np.ndarray:
     return np.asarray(fit_pairs(sum_pairs(take), np.array(pairs)).residual)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "name",
     [

@@ -196,6 +196,7 @@ def test_two_recordings_each_tell_their_own(rng: np.random.Generator) -> None:
     assert [finding.frame for finding in second.findings if finding.code == "marker-swap"] == [STRETCH.start]
 
 
+@pytest.mark.costly
 def test_ghosts_touched_and_hidden_markers_are_no_exchange(rng: np.random.Generator) -> None:
     for seed in range(20):
         draw = np.random.default_rng(seed)

@@ -84,6 +84,7 @@ def test_one_person_alone_is_connected_to_nothing(name: str) -> None:
     assert not connections(recordings.take(f"cmu_bvh/{name}").select(BONES), tree([""]))  # type: ignore[arg-type]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("fit", ALONE, ids=lambda fit: fit.name)
 def test_recordings_in_which_nothing_is_taken_up_or_put_down(fit: Fit, tmp_path: Path) -> None:
     answer = run([*fit.words(tmp_path), "--no-intervals"])

@@ -16,11 +16,13 @@ OPTICAL = ("diodem", "vicon", "functional_knee", "qualisys", "optitrack_c3d", "t
 ROWS = [fit for fit in FITS if fit.name.startswith(OPTICAL)]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("fit", ROWS, ids=lambda fit: fit.name)
 def test_the_space_of_cameras_is_told_straight(fit: Fit, tmp_path: Path) -> None:
     assert "bent-field" not in run([*fit.words(tmp_path), "--no-intervals"]).codes()
 
 
+@pytest.mark.costly
 def test_a_straight_space_is_left_alone_even_when_asked(tmp_path: Path) -> None:
     fit = next(fit for fit in ROWS if fit.name == "diodem/arm/exp01")
     answer = run([*fit.words(tmp_path), "--no-intervals", "--field"])

@@ -40,6 +40,7 @@ def halves(joint: Joint) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     return {joint.child: (joint.axis_child, C[:3, :3]), joint.parent: (joint.axis_parent, C[3:, 3:])}
 
 
+@pytest.mark.costly
 def test_the_axis_of_one_motion_is_where_the_others_have_it() -> None:
     held, squares, agree = [], [], []
     for folder in ("arm/exp01", "gait/exp06"):

@@ -64,6 +64,7 @@ def test_a_magnetic_hinge_read_too_fast_loses_its_repeated_rows_and_keeps_its_an
     assert answer(ready) == answer(take)
 
 
+@pytest.mark.costly
 def test_six_sensors_on_a_hand_with_few_decimals_keep_nearly_all_samples() -> None:
     take = recordings.take("ascension_trakstar/hand_1.csv")
     ready = prepare(take)

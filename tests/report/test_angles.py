@@ -61,6 +61,7 @@ def test_a_panel_is_named_after_both_sides() -> None:
     assert name_panel(AngleColumn("pelvis_tilt", "pelvis", "", "pelvis", "pelvis", None)) == "pelvis tilt"
 
 
+@pytest.mark.costly
 def test_angles_are_drawn_left_and_right_in_one_plot() -> None:
     pytest.importorskip("matplotlib")
     angles = walkers.fitted(1, "walk", 10.0, True).angles()

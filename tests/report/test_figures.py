@@ -38,6 +38,7 @@ def test_a_folder_gets_model_tree_lengths_angles_and_the_gap_of_every_joint(nois
         assert NARROW < struct.unpack(">I", data[16:20])[0] < WIDE
 
 
+@pytest.mark.costly
 def test_figures_lie_in_the_folder_by_default_and_the_skeleton_names_it_too(noisy: Path, tmp_path: Path) -> None:
     home = rewritten(noisy, tmp_path)
     files = write_figures(home / "skeleton.json", form="svg")
@@ -45,6 +46,7 @@ def test_figures_lie_in_the_folder_by_default_and_the_skeleton_names_it_too(nois
     assert {file.suffix for file in files} == {".svg"}
 
 
+@pytest.mark.costly
 def test_an_svg_is_the_same_file_each_time_and_holds_its_words(noisy: Path, tmp_path: Path) -> None:
     once, again = (write_figures(noisy, tmp_path / name, form="svg") for name in "ab")
     for a, b in zip(once, again, strict=True):
@@ -106,6 +108,7 @@ def test_several_recordings_follow_one_another_on_one_axis_of_time(tmp_path: Pat
     assert high - low == pytest.approx(join(parts).frames / RATE, rel=0.02)
 
 
+@pytest.mark.costly
 def test_names_from_files_lead_nowhere_and_act_on_nothing(tmp_path: Path) -> None:
     names = ("../../up", "a\x00b\x1b[31m", "</svg><script>x</script>", "$\\frac{1}{2}$" + "long" * 40)
     home = fitted(tmp_path / "fit", take(seconds=3, names=names))

@@ -31,6 +31,7 @@ def errors(found: condyle.Fit, true: dict) -> np.ndarray:
     return np.array([limb.length - true[limb.body, frozenset((limb.from_joint, limb.to_joint))] for limb in limbs])
 
 
+@pytest.mark.costly
 def test_limbs_that_are_equal_are_known_better_and_stay_in_their_intervals() -> None:
     """Of the 17 lengths of a fit, right intervals miss two or more in one fit of five, so that both are counted."""
     plain, alike = ([fit(human(EQUAL), tolerance, seed) for seed in (300, 301)] for tolerance in (None, 0.003))

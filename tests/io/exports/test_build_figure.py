@@ -154,6 +154,7 @@ def test_legs_alone_have_an_upright_pelvis() -> None:
     assert np.degrees(rotation.angle(figure.R_body_bone[0].T @ whole.R_body_bone[0])) < 35
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "name", ["functional_knee_c3d/right_knee.c3d", "qualisys_c3d/walk.c3d", "vicon_functional_c3d/left_hip.c3d"]
 )

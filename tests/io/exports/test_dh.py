@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from tests.make import machines, walkers
 
@@ -25,6 +26,7 @@ def test_a_figure_without_axes_has_an_empty_table_and_is_told(tmp_path: Path) ->
     assert "no joint turns about one axis" in written.findings[0].text
 
 
+@pytest.mark.costly
 def test_all_formats_leave_it_out_where_no_joint_has_an_axis(tmp_path: Path) -> None:
     written = walkers.fitted(1, "walk", 10.0, True).export("all", tmp_path)
     assert not [file.name for file in written.files if ".dh." in file.name]

@@ -210,6 +210,7 @@ MACHINE_ELEMENTS = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", MACHINE_ELEMENTS)
 def test_joints_of_machines_are_those_of_the_programs(name: str, tmp_path: Path) -> None:
     fit = machines.fitted(name)

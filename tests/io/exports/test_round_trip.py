@@ -67,6 +67,7 @@ def assert_same(take: Take, again: Take, rotation_tolerance: float) -> None:
     np.testing.assert_allclose(again.R_world_body, take.R_world_body, rtol=0, atol=rotation_tolerance)
 
 
+@pytest.mark.costly
 @QUIET
 @given(case=CASES)
 def test_a_take_comes_back_from_npz_bit_for_bit(tmp_path_factory: pytest.TempPathFactory, case: Case) -> None:

@@ -270,6 +270,7 @@ def test_other_tables_are_not_claimed(text: str) -> None:
     assert not ascension.looks_like(text.encode())
 
 
+@pytest.mark.costly
 def test_of_all_recorded_files_only_that_of_this_tracker_is_claimed(shared_data: Path) -> None:
     claimed = []
     for file in shared_data.rglob("*"):

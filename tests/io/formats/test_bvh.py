@@ -153,6 +153,7 @@ def test_a_file_tells_names_rate_skeleton_and_that_it_was_solved(tmp_path: Path)
     assert {"solved-poses", "unit-assumed"} == {finding.code for finding in take.findings}
 
 
+@pytest.mark.costly
 def test_the_cmu_clips_agree_with_the_loader_of_the_tests(shared_data: Path) -> None:
     for path in sorted((shared_data / "cmu_bvh").glob("*.bvh"))[:6]:
         recording = read_recording(path)
@@ -164,6 +165,7 @@ def test_the_cmu_clips_agree_with_the_loader_of_the_tests(shared_data: Path) -> 
         assert recording.rate == rate
 
 
+@pytest.mark.costly
 def test_the_unit_of_the_cmu_clips_is_found_by_the_size_of_the_people(shared_data: Path) -> None:
     for path in sorted((shared_data / "cmu_bvh").glob("*.bvh")):
         told = [finding for finding in read(path).findings if finding.code == "unit-assumed"]

@@ -129,6 +129,7 @@ def test_other_tables_are_not_claimed(text: str) -> None:
     assert not marker_table.looks_like(text.encode())
 
 
+@pytest.mark.costly
 def test_only_marker_tables_are_claimed_among_real_files(shared_data: Path) -> None:
     claimed = set()
     for path in shared_data.rglob("*"):

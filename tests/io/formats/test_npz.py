@@ -175,6 +175,7 @@ def _npy_of_zeros(shape: tuple[int, ...]) -> bytes:
     return stream.getvalue()
 
 
+@pytest.mark.costly
 def test_a_small_file_that_unpacks_to_gigabytes_is_refused_before_it_is_unpacked(
     path: Path, rng: np.random.Generator
 ) -> None:

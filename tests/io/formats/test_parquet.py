@@ -157,6 +157,7 @@ def test_a_second_column_of_a_name_is_an_error(path: Path) -> None:
     assert fault(path, stream.getvalue()).code == "duplicate-column"
 
 
+@pytest.mark.costly
 def test_a_small_file_of_endless_rows_is_refused_before_it_is_unpacked(path: Path) -> None:
     rows = 3_000_000
     table = {f"a.{part}": np.full(rows, VALUES[part]) for part in PARTS}

@@ -283,6 +283,7 @@ def test_other_tables_are_not_claimed(text: str) -> None:
     assert not polhemus.looks_like(text.encode())
 
 
+@pytest.mark.costly
 def test_of_all_recorded_files_only_those_of_this_tracker_are_claimed(shared_data: Path) -> None:
     claimed = set()
     for file in shared_data.rglob("*"):

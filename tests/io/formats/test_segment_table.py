@@ -94,6 +94,7 @@ def test_a_table_without_such_columns_names_the_way_out(tmp_path: Path) -> None:
         segment_table.read(path, ReadOptions())
 
 
+@pytest.mark.costly
 def test_only_one_real_file_is_claimed(shared_data: Path) -> None:
     claimed = []
     for path in shared_data.rglob("*.*"):

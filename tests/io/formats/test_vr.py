@@ -203,6 +203,7 @@ def test_condyles_own_table_is_left_to_its_reader() -> None:
     assert csv.looks_like(text)
 
 
+@pytest.mark.costly
 def test_no_recording_of_another_format_is_claimed(shared_data: Path) -> None:
     for path in shared_data.rglob("*"):
         if path.is_file():

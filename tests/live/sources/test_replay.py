@@ -55,6 +55,7 @@ def test_a_log_of_a_replay_gives_the_skeleton_of_the_file(tmp_path: Path) -> Non
     assert facts(log) == facts(tmp_path / "take.npz")
 
 
+@pytest.mark.costly
 @pytest.mark.sized
 @pytest.mark.parametrize("name", pick(REAL[:2], REAL, REAL))
 def test_a_log_of_a_real_recording_gives_its_skeleton(name: str, tmp_path: Path) -> None:
