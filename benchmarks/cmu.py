@@ -229,8 +229,8 @@ def main() -> None:
         "Sensors with 3 mm and 0.5 deg of white noise on 15 bones of CMU clips, 120 Hz, nothing known. The trunk and "
         "the collar bones have joints between the sensors, so not every edge is one rotary joint; elbow and wrist "
         "share a point, so the edges among arm, forearm and hand tie and are rightly called doubtful. Leg lengths "
-        "(thigh, shank; to one point of the knee's axis where it turns about one only): rms error where the default tells a length, "
-        "and of least squares on the right tree for the same legs."
+        "(thigh, shank; to one point of the knee's axis where it turns about one only): rms error where the default "
+        "tells a length, and of least squares on the right tree for the same legs."
     )
     publish("cmu", "Natural motion and real recordings", how, tables, data, given)
 
