@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from condyle.maths import rotation
-from condyle.model.take import Take
+from condyle.model.take import BodyMarker, Take, join
 from condyle.prepare.flips import _ways_across, find_flips
 from condyle.simulate import Disturbances, human, simulate
 
@@ -52,6 +52,22 @@ def test_flips_among_spikes_are_found(rng) -> None:
     found = turned | unclear
     assert (found & mask).sum() > 0.9 * mask.sum()
     assert (found & ~mask).sum() < 0.05 * mask.sum()
+
+
+def test_a_recording_that_begins_opposite_to_where_the_last_one_ended_is_not_flipped() -> None:
+    take = figure()
+    part = take.slice(0, 200)
+    again = mirrored(part, np.ones((part.frames, part.bodies), dtype=bool))
+    assert find_flips(join([part, again])) is None
+    together = replace(join([part, again]), segment=None, time=np.arange(2 * part.frames) / 60)
+    assert find_flips(together) is not None
+
+
+def test_bodies_that_cameras_see_are_never_flipped(rng) -> None:
+    take = figure()
+    flipped = mirrored(take, stretches(take, 20, 0.05, rng))
+    assert find_flips(flipped) is not None
+    assert find_flips(replace(flipped, markers=(BodyMarker(take.names[0], "m", np.zeros(3)),))) is None
 
 
 def test_a_flip_at_the_start_and_one_that_lasts_are_found() -> None:

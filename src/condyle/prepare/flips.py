@@ -7,6 +7,7 @@ import numpy as np
 from ..findings import Finding, many
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
+from ..maths.series import segment_slices
 from ..maths.spool import blocks, over_frames, take_rows
 from ..model.take import Take
 
@@ -25,23 +26,27 @@ def find_flips(take: Take) -> tuple[Bools, Bools] | None:
     The transmitter is the origin of the world. A stretch is on the wrong side where -p continues the path and p does
     not; of the two sides the rarer is wrong, or the one farther from the other sensors where both are frequent. Where
     the orientation jumps as well it is not known what the device did: those samples are to be masked, and so are those
-    that a device's filter puts between the two sides. None: nothing.
+    that a device's filter puts between the two sides. No path goes on from one recording to the next, and cameras that
+    see markers have no transmitter. None: nothing.
     """
+    if take.markers:
+        return None
     suspect = find_opposite(take.p_world_body)
     # A side that changes while the sensor is not seen shows only between seen samples.
     gappy = ~take.seen.all(axis=0) & take.seen.any(axis=0)
     turned, unclear = np.zeros((2, take.frames, take.bodies), dtype=bool)
     for body in np.flatnonzero(suspect | gappy):
-        rows = np.flatnonzero(take.seen[:, body])
-        p = take.p_world_body[rows, body]
-        if not suspect[body] and not find_opposite(p[:, None]).any():
-            continue
-        fresh = np.append(True, (np.diff(p, axis=0) != 0).any(axis=1))[: len(rows)]  # a sample may stand in many rows
-        sample = np.cumsum(fresh) - 1
-        side, clear = (one[sample] for one in _sides(take, int(body), rows[fresh]))
-        wrong = side < 0
-        turned[rows[wrong & clear], body] = True
-        unclear[rows[wrong & ~clear], body] = True
+        for part in segment_slices(take.segment):
+            rows = part.start + np.flatnonzero(take.seen[part, body])
+            p = take.p_world_body[rows, body]
+            if not find_opposite(p[:, None]).any():
+                continue
+            fresh = np.append(True, (np.diff(p, axis=0) != 0).any(axis=1))  # a sample may stand in many rows
+            sample = np.cumsum(fresh) - 1
+            side, clear = (one[sample] for one in _sides(take, int(body), rows[fresh]))
+            wrong = side < 0
+            turned[rows[wrong & clear], body] = True
+            unclear[rows[wrong & ~clear], body] = True
     return (turned, unclear) if turned.any() or unclear.any() else None
 
 
