@@ -209,6 +209,15 @@ def test_files_of_one_person_may_have_other_markers_and_another_order() -> None:
     assert list(recognise_bodies([walk, static]).bodies) == list(recognise_bodies([static, walk]).bodies)
 
 
+def test_markers_that_the_motion_lacks_do_not_take_a_segment_from_it() -> None:
+    """A marker of the foot is taken off after the static trial: the ankle's then serves the foot, as in the walk."""
+    worn = WORN | {"l_shank": "LTB1 LTB2 LTB3", "l_foot": "LHEE LTOE LANK"}
+    walk, static = recording(worn), recording(worn | {"l_foot": "LHEE LTOE LANK LMT5"}, still=True)
+    assert "LMT5" in recognise_bodies([static]).bodies["l_foot"].markers
+    for both in ([walk, static], [static, walk]):
+        assert set(recognise_bodies(both).bodies["l_foot"].markers) >= {"LANK", "LHEE", "LTOE"}
+
+
 def test_a_marker_that_is_never_seen_is_not_asked_of_anyone() -> None:
     gone = np.full((360, 3), np.nan)
     assert recognise_bodies([recording(WORN, {"LPSI2": gone, "LMFC": gone})]).bodies["l_thigh"].error < (

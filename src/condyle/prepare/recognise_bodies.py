@@ -115,11 +115,33 @@ class _Person:
 
 @np.errstate(over="ignore", invalid="ignore")  # numbers of damaged files, which no shape proves
 def recognise_bodies(recordings: Sequence[Recording]) -> Recognition:
-    """Bodies that the markers of recordings of the same person are, by names and by motion."""
+    """Bodies that the markers of recordings of the same person are, by names and by motion.
+
+    Markers of a static trial are often taken off for the motion. Of all markers, and those that every recording has,
+    those are taken that give more bodies, recording by recording.
+    """
     given = {label for one in recordings if one.markers is not None for label in one.markers.names}
     if len(given) > LABELS_MOST or any(len(label) > LABEL_MOST_CHARACTERS for label in given):
         return Recognition("", 0, len(given), {}, {}, {}, (), ())
     labels, cloud = _look_at(recordings)
+    found = _recognise(recordings, labels, cloud)
+    common = [k for k, label in enumerate(labels) if _count_having(recordings, [label]) == len(recordings)]
+    if len(common) == len(labels):
+        return found
+    other = _recognise(recordings, [labels[k] for k in common], cloud[:, common])
+    formed = [sum(_count_having(recordings, body.markers) for body in one.bodies.values()) for one in (found, other)]
+    return other if formed[1] > formed[0] else found
+
+
+def _count_having(recordings: Sequence[Recording], markers: Sequence[str]) -> int:
+    """Recordings that have enough of a body's markers to form it; of one marker, those that have it."""
+    worn = [name for name in markers if not name.endswith(CENTRE)]
+    count = [sum(_column_of(name, one.markers.names) is not None for name in worn) for one in recordings if one.markers]
+    return sum(one >= min(len(worn), 3) for one in count)
+
+
+def _recognise(recordings: Sequence[Recording], labels: Sequence[str], cloud: Floats) -> Recognition:
+    """The same of markers with these labels, from some of their frames (n, k, 3) [m]."""
     column = {label: k for k, label in enumerate(labels)}
     names = name_markers(labels)
     plates = _find_plates(labels, names, cloud, column)
