@@ -117,6 +117,21 @@ def test_a_few_missing_samples_do_not_mislead() -> None:
     assert edges_of(world.take, infer_structure(world.take)) == true_edges(world)
 
 
+@pytest.mark.parametrize("still", [300, 1200])
+def test_a_body_that_was_seen_only_at_rest_is_loose_and_takes_no_tree_from_the_others(rng, still) -> None:
+    """Two bodies that rest fit each other whatever they are: a sensor lost as the motion began was joined to all."""
+    take = simulate(human(), "walk", seconds=10, rate=60, seed=1, disturbances=NOISE).take
+    rows = np.concatenate([np.zeros(still, dtype=int), np.arange(take.frames)])
+    p = take.p_world_body[rows] + 0.0005 * rng.standard_normal((len(rows), take.bodies, 3))
+    k = take.index("chest")
+    p[still:, k] = np.nan
+    both = Take(take.names, np.arange(len(rows)) / 60, take.R_world_body[rows], p)
+    structure = infer_structure(both)
+    assert structure.determined
+    assert structure.loose == [k]
+    assert frozenset(("l_thigh", "l_shank")) in edges_of(both, structure)
+
+
 def two_walkers(seconds: float, seed: int, apart: float) -> World:
     """Two people at once; `apart` [m] moves the second, who walks round the same place as the first at 0."""
     first, second = (simulate(human(), "walk", seconds=seconds, seed=seed + k, disturbances=NOISE) for k in (0, 100))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,7 @@ from condyle.pairs.outliers import (
     estimate_scales,
     find_abrupt,
     find_inliers,
+    find_rest,
     find_steady,
     limit_outliers,
     measure_gaps,
@@ -100,6 +103,36 @@ def test_the_scale_is_that_of_one_axis_whatever_is_not_seen(rng) -> None:
     scale = estimate_scales(length, seen)
     assert scale[0] == pytest.approx(1, rel=NEAR)
     assert 0 < scale[1] < 1e-200
+
+
+def standing_take(rng: np.random.Generator, rest: int, n: int = 1800) -> Take:
+    """Two bodies that sway by 0.2 deg for so many frames and then turn against each other by 20 deg."""
+    angle = np.radians(20) * np.sin(np.arange(n) / 10) * (np.arange(n) >= rest)
+    vector = angle[:, None] * [1.0, 0.5, 0.0] + np.radians(0.2) * rng.standard_normal((n, 3))
+    R = np.stack([rotation.from_vector(vector), np.broadcast_to(np.eye(3), (n, 3, 3))], axis=1)
+    return Take(("a", "b"), np.arange(n) / 60, R, np.zeros((n, 2, 3)))
+
+
+def test_a_joint_rests_in_the_seconds_in_which_it_hardly_turns(rng) -> None:
+    pairs = np.array([[0, 1]])
+    rest = find_rest(standing_take(rng, 1200), pairs)[:, 0]
+    assert rest[:1200].all()
+    assert not rest[1200:].any()
+    assert not find_rest(standing_take(rng, 0), pairs).any()
+    assert find_rest(standing_take(rng, 1200).slice(0, 80), pairs).shape == (80, 1)  # too short to tell
+    assert not find_rest(replace(standing_take(rng, 1200), timed=False), pairs).any()
+
+
+def test_motion_after_a_long_rest_is_no_outlier(rng) -> None:
+    take = standing_take(rng, 1500)
+    gap = swell(rng, 1800)
+    gap[:, :1500] /= 100  # skin lies still while nobody moves
+    seen = np.ones((1800, 1), bool)
+    weight, _ = weigh_outliers(gap, seen, 60)
+    assert weight[1500:].mean() < 0.1
+    weight, fires = weigh_outliers(gap, seen, 60, find_rests=lambda: find_rest(take, np.array([[0, 1]])))
+    assert weight[1500:].mean() > 0.95
+    assert not fires.any()
 
 
 def test_a_lively_stretch_raises_its_own_bar_but_not_far(rng) -> None:

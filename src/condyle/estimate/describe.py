@@ -156,7 +156,8 @@ def _loose(take: Take, structure: Structure, body: int) -> Finding:
         size = float(structure.fits.residual[k])
         text = f"{name}: joined to nothing; the nearest is {other}, {mm(size)} mm off; is it a loose thing?"
         return Finding("loose-body", "warning", text, (name,), value=size, unit="m")
-    return Finding("loose-body", "warning", f"{name}: joined to nothing", (name,))
+    text = f"{name}: joined to nothing; it was hardly seen while the others moved"
+    return Finding("loose-body", "warning", text, (name,))
 
 
 def _name_pair(take: Take, pair: Iterable[int | str]) -> str:

@@ -7,6 +7,7 @@ robust weights where the residuals ask for them. The paper's estimator is the fi
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,7 +15,6 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.least_squares import invert_normal
-from ..maths.robust import CHI3_MEDIAN, median
 from ..maths.series import correlated_square_sum
 from ..maths.spool import BLOCK_BYTES, over_frames
 from ..model.take import Take
@@ -22,7 +22,15 @@ from ..model.values import dataclass
 from ..pairs.fits import PairFits, gaps
 from ..pairs.noise import Noise
 from ..pairs.normal import Rows, System, condition_covariance, gap_products, weigh_joints
-from ..pairs.outliers import LIVELY_S, MEDIAN_FRAMES, Steps, weigh_outliers, weigh_seen
+from ..pairs.outliers import (
+    LIVELY_S,
+    MEDIAN_FRAMES,
+    Steps,
+    estimate_scales,
+    find_rest,
+    weigh_outliers,
+    weigh_seen,
+)
 
 if TYPE_CHECKING:
     from ..pairs.rows import RowTake
@@ -35,6 +43,7 @@ SHARED_BLOCKS = (5, 20)  # of a second each, at least and at most
 SHARED_ROOM_SHARE = 0.6  # of the pairs of joints on four sensors that share an error where the room is bent
 SHARED_SENSOR_SHARE = 0.8  # of pairs of joints on one sensor that share an error as they do where that sensor is off
 EXACT_RESIDUAL_SHARE = 1e-8  # residual over lever length below which the data are exact and nothing needs weighing
+RESTING_MAX_SHARE = 0.7  # of a joint's usual gap over the rms one, where it may have rested for long: of noise alone 1
 NOISE_CORRECTION_MAX_SHARE = 0.5  # share of the weakest rotation's signal that the noise correction may take away
 
 
@@ -107,8 +116,13 @@ class Solution:
 def gap_scale(take: Take, fits: PairFits) -> Floats:
     """(J,) [m] per axis size of each joint's gap that outliers do not raise, from frames spread over the take."""
     part, _ = take.thin(MEDIAN_FRAMES)
-    gap = gaps(part, *fits.joints)
-    return median(np.sqrt(np.square(gap).sum(axis=2))) / CHI3_MEDIAN
+    length = np.sqrt(np.square(gaps(part, *fits.joints)).sum(axis=2))
+    scale = estimate_scales(length, np.isfinite(length))
+    less = np.flatnonzero(scale < RESTING_MAX_SHARE * fits.residual / np.sqrt(3))
+    if len(less):
+        length = length[:, less]
+        scale[less] = estimate_scales(length, np.isfinite(length), find_rest(part, fits.pairs[less]))
+    return scale
 
 
 def solve_together(
@@ -148,12 +162,13 @@ def solve_together(
     inlier, base = weigh_seen(rows.seen), None
     fires, window = np.zeros(J, dtype=bool) if tukey is None else tukey, take.count_frames(LIVELY_S)
     weight: Floats | None = None
+    find_rests = cache(lambda: find_rest(take, start.pairs))
     for sweep in range(sweeps + 2):
         gap, joints = rows.gap(u), (start.pairs, *u.reshape(J, 2, 3).swapaxes(0, 1))
         if robust:
             # Once a joint had outliers it keeps its weights.
             steps = None if source is None or source.digest is None else _steps_of(source, noise, joints)
-            inlier, now = weigh_outliers(gap, rows.seen, window, fires, base, steps)
+            inlier, now = weigh_outliers(gap, rows.seen, window, fires, base, steps, find_rests)
             fires = fires | now
         C, own = gap_covariance(gap, inlier, noise.gap_covariance(*joints), start.pairs, shared, take.seconds)
         if relative is not None:

@@ -38,6 +38,10 @@ from .machines import Slide, find_sliders, find_thread
 from .tree import TRIAL_ROUNDS, ResidualRows, Tree, Trials, spanning_margins, swap_edges, try_rivals
 
 RARE_PAIR_SHARE = 0.2  # of the usual pair's frames, below which a pair is no candidate for an edge
+SEEN_MOSTLY_SHARE = 0.95  # of the rows of the body that is seen most, from which on it is not asked when one was seen
+# Turn of the usual body while one was seen, over that in the whole take, below which it was seen at rest: 0.01 to 0.1
+# in static trials of data/more beside their walks and runs, 0.7 and more in parts of a motion.
+SEEN_AT_REST_TURN_SHARE = 0.2
 MANY_ROWS_SHARE = 0.4  # of the rows of joints, from which on one product of all frames takes less than to pick them out
 WHOLE_ROWS_PER_DIMENSION = 6  # whole rows per dimension of the joints' covariance
 COVARIANCE_MAX_BODIES = (
@@ -394,13 +398,31 @@ def _closes(take: Take, fits: PairFits, tree: Tree, pair: int) -> bool:
 
 
 def _candidates(rows: RowTake) -> PairFits:
-    """The fits of all pairs; those seen together too rarely to stand for an edge have NaN for residual.
+    """The fits of all pairs; those seen together too rarely to stand for an edge, or only at rest, have NaN for
+    residual.
 
-    In a few frames anything fits.
+    In a few frames anything fits, and so it does while nobody moves.
     """
     fits = rows.fits
     rare = fits.frames < RARE_PAIR_SHARE * median(fits.frames)
+    rare |= _find_seen_at_rest(rows)[fits.pairs].any(axis=1)
     return replace(fits, residual=np.where(rare, np.nan, fits.residual))
+
+
+def _find_seen_at_rest(rows: RowTake) -> Bools:
+    """(m,) bodies that were seen for a part of the take in which the others hardly turned: markers that only the static
+    trial has, a sensor that was lost when the motion began.
+    """
+    seen = rows.good.sum(axis=0) / max(len(rows.good), 1)
+    out = np.zeros(len(seen), dtype=bool)
+    some = np.flatnonzero((seen > 0) & (seen < SEEN_MOSTLY_SHARE * seen.max(initial=0.0)))
+    if len(some):
+        whole = measure_world_motion(rows.source, rows.noise, rows.good)[0]
+    for body in some.tolist():
+        there = measure_world_motion(rows.source, rows.noise, rows.good & rows.good[:, [body]])[0]
+        others = np.flatnonzero((whole > 0) & (np.arange(len(seen)) != body))
+        out[body] = median(there[others] / whole[others]) < SEEN_AT_REST_TURN_SHARE if len(others) else False
+    return out
 
 
 def whole_rows(take: Take) -> Take:
@@ -427,8 +449,8 @@ def _without_gross(rows: RowTake, fits: PairFits, edges: Ints) -> Bools:
     gap = gaps(rows.take, *joints)
     length, seen = _gap_lengths(gap)
     if digest is None:
-        return drop_gross(take, joints[0], length, seen, estimate_bars(rows.take, length, seen))
-    bar = estimate_bars(rows.take, length, seen, GROSS_SD / 2)
+        return drop_gross(take, joints[0], length, seen, estimate_bars(rows.take, joints[0], length, seen))
+    bar = estimate_bars(rows.take, joints[0], length, seen, GROSS_SD / 2)
     frame_bar = np.sqrt(np.square(bar) + (1 - 1 / digest.every) * rows.noise.gap_variance(*joints))
     around = gap[1:-1] - 0.5 * (gap[2:] + gap[:-2])
     alone = np.concatenate([gap[:1], np.where(np.isfinite(around), around, gap[1:-1]), gap[-1:]])[: len(gap)]

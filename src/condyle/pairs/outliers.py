@@ -14,7 +14,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
 from ..maths.series import cut_blocks
-from ..maths.spool import blocks_of, over_frames
+from ..maths.spool import POSE_BYTES, blocks_of, over_frames
 
 if TYPE_CHECKING:
     from ..model.take import Take
@@ -28,6 +28,10 @@ STEADY_SD = 5.0  # robust standard deviations from the gap's own course beyond w
 LIVELY_S = 1.0  # a stretch, judged with its neighbours, that may have a scale of its own
 LIVELY_MAX_LIFT = 3.0  # times the overall scale up to which a lively stretch may raise its own
 MEDIAN_FRAMES = 2000  # that a median is taken over
+# Rms turn of a joint about its mean within LIVELY_S, over that in the whole take, below which it rests. People who
+# stand (15 takes of data/more) sway by 0.1 to 0.8 deg, where the same joints have 5 to 20 deg in motion.
+REST_MAX_TURN_SHARE = 0.1
+REST_MIN_SHARE = 0.25  # of the rows, from which on rest makes the usual gap much smaller than that in motion
 OUTLIER_SHARE = 1e-3  # of the frames beyond TUKEY_SD: a Gaussian leaves 1.5e-5 there
 ABRUPT_STEP_SHARE = 0.5  # of the bar: a change from one frame to the next by which an outlier comes and goes
 ABRUPT_SHARE = 0.5  # of a joint's gaps beyond the bar that are abrupt where it has outliers
@@ -46,10 +50,46 @@ def measure_gaps(gap: Floats, base_weight: Floats | None = None) -> Floats:
     return over_frames(measure, frames) if base_weight is None else over_frames(measure, frames, base_weight)
 
 
-def estimate_scales(length: Floats, seen: Bools) -> Floats:
-    """(J,) [m] robust per axis size of each joint's gap lengths (n, J) over the take."""
+def estimate_scales(length: Floats, seen: Bools, rest: Bools | None = None) -> Floats:
+    """(J,) [m] robust per axis size of each joint's gap lengths (n, J) over the take.
+
+    rest   (n, J) where a joint rests: its usual gap is told by the rest of the take where that is smaller else
+    """
     part = slice(None, None, max(1, len(length) // MEDIAN_FRAMES))
-    return np.maximum(median(np.where(seen[part], length[part], np.nan)) / CHI3_MEDIAN, 1e-300)
+    scale = median(np.where(seen[part], length[part], np.nan))
+    if rest is not None:
+        moves = seen[part] & ~rest[part]
+        long = rest.mean(axis=0) >= REST_MIN_SHARE
+        scale = np.where(long, np.maximum(scale, median(np.where(moves, length[part], np.nan))), scale)
+    return np.maximum(scale / CHI3_MEDIAN, 1e-300)
+
+
+def find_rest(take: Take, pairs: Ints) -> Bools:
+    """(n, J) where the joint of a pair (J, 2) hardly turns for a second.
+
+    What its gap is then tells nothing of the gap in motion, which skin and a wandering centre make: of a person who
+    stood for most of a take all motion would be an outlier.
+    """
+    window, n = take.count_frames(LIVELY_S), take.frames
+    out = np.zeros((n, len(pairs)), dtype=bool)
+    if not 0 < 2 * window <= n:
+        return out
+    first = np.arange(0, n, window)
+    for some in blocks_of(len(pairs), 3 * POSE_BYTES * n):
+        i, j = pairs[some].T
+        turn = np.swapaxes(take.R_world_body[:, i], 2, 3) @ take.R_world_body[:, j]
+        known = take.seen[:, i] & take.seen[:, j]
+        turn = (turn if known.all() else np.where(known[..., None, None], turn, 0.0)).reshape(n, -1, 9)
+        total, count = np.add.reduceat(turn, first, axis=0), np.add.reduceat(known, first, axis=0, dtype=np.int64)
+        spread, whole = _measure_spread(total, count), _measure_spread(total.sum(axis=0), count.sum(axis=0))
+        still = (spread < REST_MAX_TURN_SHARE**2 * whole) & (count > 0)
+        out[:, some] = np.repeat(still, np.diff(np.append(first, n)), axis=0)
+    return out
+
+
+def _measure_spread(total: Floats, count: Ints) -> Floats:
+    """(...) [rad^2] about twice the mean square turn of rotations about their mean, from sums of them (..., 9)."""
+    return np.asarray(3 - np.square(total).sum(axis=-1) / np.maximum(count, 1) ** 2)
 
 
 def estimate_bar(length: Floats, seen: Bools, window: int, scale: Floats | float) -> Floats:
@@ -80,6 +120,7 @@ def weigh_outliers(
     always: Bools | None = None,
     base_weight: Floats | None = None,
     steps: Steps | None = None,
+    find_rests: Callable[[], Bools] | None = None,
 ) -> tuple[Floats, Bools]:
     """Weights (n, J) of gaps (3, n, J) [m], 0 where not seen, and whether a joint's gaps have outliers.
 
@@ -89,6 +130,7 @@ def weigh_outliers(
 
     base_weight  (n, J) relative precision of the gaps, 1 on average
     steps        where the gaps are those of rows: by how much they change from one frame to the next
+    find_rests   where joints rest (n, J), asked for where gaps are far off
     """
     length = measure_gaps(gap, base_weight)
     scale = estimate_scales(length, seen)
@@ -98,6 +140,8 @@ def weigh_outliers(
     tukey = fires if always is None else always
     least = _least(scale)
     some = np.flatnonzero(tukey | (length > TUKEY_SD * np.maximum(scale, least)).any(axis=0))
+    if find_rests is not None and len(some):
+        scale[some] = estimate_scales(length[:, some], seen[:, some], find_rests()[:, some])
     for part in blocks_of(len(some), 4 * length.itemsize * len(length)):
         joints = some[part]
         bars = TUKEY_SD * np.maximum(estimate_bar(length[:, joints], seen[:, joints], window, scale[joints]), least)
@@ -144,13 +188,15 @@ def _least(scale: Floats) -> float:
     return max(ROUNDING_M, FAINT_GAP_SHARE * float(scale.max(initial=0.0)))
 
 
-def estimate_bars(take: Take, length: Floats, seen: Bools, least: float = GROSS_SD) -> Floats:
-    """(n, J) [m] robust per axis size of gap lengths (n, J) around each frame, see `estimate_bar`; the overall one of
-    joints none of whose gaps is `least` times as long.
+def estimate_bars(take: Take, pairs: Ints, length: Floats, seen: Bools, least: float = GROSS_SD) -> Floats:
+    """(n, J) [m] robust per axis size of gap lengths (n, J) of pairs (J, 2) around each frame, see `estimate_bar`; the
+    overall one of joints none of whose gaps is `least` times as long.
     """
     scale, window = estimate_scales(length, seen), take.count_frames(3 * LIVELY_S)
-    bars = np.tile(scale, (len(length), 1))
     some = np.flatnonzero((length > least * scale + ROUNDING_M).any(axis=0))
+    if len(some):
+        scale[some] = estimate_scales(length[:, some], seen[:, some], find_rest(take, pairs[some]))
+    bars = np.tile(scale, (len(length), 1))
     for part in blocks_of(len(some), 4 * length.itemsize * len(length)):
         joints = some[part]
         bars[:, joints] = estimate_bar(length[:, joints], seen[:, joints], window, scale[joints])
