@@ -11,6 +11,7 @@ import pytest
 from condyle.estimate.fitting import ROBUST, Estimate, fit_tree
 from condyle.estimate.proof import (
     _block_squares,
+    _find_long_rest,
     _mean,
     _no_gain,
     _not_apart,
@@ -20,6 +21,7 @@ from condyle.estimate.proof import (
     prove,
 )
 from condyle.faults.slips import Slip, SlipRepair
+from condyle.maths import rotation
 from condyle.model.options import FitOptions
 from condyle.model.stage import Effect, Proof
 from condyle.model.take import Take, join
@@ -65,6 +67,23 @@ def test_a_small_slip_shows_in_the_short_stretch_on_either_side_of_it(second: in
         take = take_of(seed)
         repair = slip_of(take, 60 * second, 0.25 * SHIFT)
         assert proof_of(slipped(take, repair), repair).kept
+
+
+def test_the_seconds_of_a_long_rest_count_once_where_skin_moves_in_motion(rng) -> None:
+    n, still = 1200, 900
+    angle = np.radians(20) * np.sin(np.arange(n) / 10) * (np.arange(n) >= still)
+    R = np.stack(
+        [rotation.from_vector(angle[:, None] * [1.0, 0.5, 0.0]), np.broadcast_to(np.eye(3), (n, 3, 3))], axis=1
+    )
+    take = Take(("a", "b"), np.arange(n) / 60, R, np.zeros((n, 2, 3)))
+    gap = rng.standard_normal((n, 1, 3))
+    pairs = np.array([[0, 1]])
+    assert not _find_long_rest(take, pairs, gap).any()  # noise is as large at rest
+    gap[still:] *= 5
+    long = _find_long_rest(take, pairs, gap)[:, 0]
+    assert not long[:60].any()
+    assert long[60:still].all()
+    assert not long[still:].any()
 
 
 def test_moving_a_sensor_that_did_not_slip_does_not() -> None:

@@ -29,6 +29,7 @@ BORDER_MARGIN_S = 0.5  # s around the begin of a repair that must lie in one seg
 # Of the take that a joint rests, from which on its rests are judged apart: 0.75 in a run followed by a static trial of
 # data/more, where a slip was told that nobody had.
 LONG_REST_MIN_SHARE = 0.5
+MOTION_MIN_TIMES = 2.0  # gap in motion over that at rest, from which on it is skin that moves; of noise alone 1
 PROOF_MIN_GAIN_SD = 2.0  # standard errors by which the gaps of all touched joints must fall together
 LEFT_OUT_MIN_RATIO = 3.0  # gap of poses that are left out over that of the rest, at least
 LEFT_OUT_MAX_SHARE = 0.95  # of a body's poses that may be left out
@@ -65,7 +66,7 @@ def prove(before: Estimate, after: Estimate, change: Change) -> Proof:
     own = _too_large(after, change) if change.effect == "moves" else _not_apart(before, after, change, touched)
     border = "it lies at the border of two recordings" if lies_at_border(after.take, change.first) else ""
     reason = _find_lost_joint(before, after) or border or own or _judge_gaps(before, after, change, pairs, old, new)
-    rest = _find_long_rest(after.take, pairs) if not reason else np.zeros(0, dtype=bool)
+    rest = _find_long_rest(after.take, pairs, new) if not reason else np.zeros(0, dtype=bool)
     if rest.any():
         reason = _judge_gaps(before, after, change, pairs, *(hide(gap, rest) for gap in (old, new)))
     return Proof(sizes[0], sizes[1], reason)
@@ -78,12 +79,14 @@ def _judge_gaps(before: Estimate, after: Estimate, change: Change, pairs: Ints, 
     return gain or _worse_joint(after, pairs, was, now)
 
 
-def _find_long_rest(take: Take, pairs: Ints) -> Bools:
-    """(n, k) where joints rest, but for the first second of each rest: the seconds of one pose tell one and the same
-    thing of skin, which lies otherwise than in motion, however long it is held.
+def _find_long_rest(take: Take, pairs: Ints, gap: Floats) -> Bools:
+    """(n, k) where joints rest, but for the first second of each rest, if their gaps (n, k, 3) [m] are larger in motion:
+    the seconds of one pose tell one and the same thing of skin, however long it is held.
     """
     rest = find_rest(take, pairs)
-    rest[:, rest.mean(axis=0) < LONG_REST_MIN_SHARE] = False
+    length = over_frames(lambda part: np.sqrt(np.einsum("nki,nki->nk", part, part)), gap)
+    still, moving = (median(hide(length, hidden)) for hidden in (~rest, rest))
+    rest &= (rest.mean(axis=0) >= LONG_REST_MIN_SHARE) & (moving > MOTION_MIN_TIMES * still)
     second = take.count_frames(PROOF_BLOCK_S)
     long = rest.copy()
     long[:second] = False
