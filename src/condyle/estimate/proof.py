@@ -80,8 +80,8 @@ def _judge_gaps(before: Estimate, after: Estimate, change: Change, pairs: Ints, 
 
 
 def _find_long_rest(take: Take, pairs: Ints, gap: Floats) -> Bools:
-    """(n, k) where joints rest, but for the first second of each rest, if their gaps (n, k, 3) [m] are larger in motion:
-    the seconds of one pose tell one and the same thing of skin, however long it is held.
+    """(n, k) where joints rest, but for the first second of each rest, if gaps (n, k, 3) [m] are larger in motion: the
+    seconds of one pose tell one and the same thing of skin, however long it is held.
     """
     rest = find_rest(take, pairs)
     length = over_frames(lambda part: np.sqrt(np.einsum("nki,nki->nk", part, part)), gap)
