@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from condyle.maths import rotation
-from condyle.model.take import Take
+from condyle.model.take import BodyMarker, Take
 from condyle.prepare.flips import _ways_across, find_flips
 from condyle.simulate import Disturbances, human, simulate
 
@@ -98,6 +98,13 @@ def test_a_body_that_passes_through_the_origin_is_not_flipped() -> None:
     p = np.stack([np.sin(2 * time), 0.001 * np.cos(time), 0 * time], axis=1)[:, None]
     take = Take(("a",), time, np.tile(np.eye(3), (600, 1, 1, 1)), p)
     assert find_flips(take) is None
+
+
+def test_what_cameras_saw_is_not_flipped() -> None:
+    take = figure()
+    other = mirrored(take, np.arange(take.frames)[:, None] >= take.frames // 2)  # walked on while out of sight
+    assert find_flips(other) is not None
+    assert find_flips(replace(other, markers=(BodyMarker(take.names[0], "LASI", np.zeros(3)),))) is None
 
 
 @pytest.mark.parametrize("frames", [0, 1, 2, 10])

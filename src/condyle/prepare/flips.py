@@ -25,8 +25,11 @@ def find_flips(take: Take) -> tuple[Bools, Bools] | None:
     The transmitter is the origin of the world. A stretch is on the wrong side where -p continues the path and p does
     not; of the two sides the rarer is wrong, or the one farther from the other sensors where both are frequent. Where
     the orientation jumps as well it is not known what the device did: those samples are to be masked, and so are those
-    that a device's filter puts between the two sides. None: nothing.
+    that a device's filter puts between the two sides. None: nothing, as in what cameras saw: people who walk past the
+    origin, out of sight, are on its other side.
     """
+    if take.markers:
+        return None
     suspect = find_opposite(take.p_world_body)
     # A side that changes while the sensor is not seen shows only between seen samples.
     gappy = ~take.seen.all(axis=0) & take.seen.any(axis=0)
