@@ -15,7 +15,7 @@ from condyle.estimate.support import measure_support
 from condyle.estimate.tree import Tree
 from condyle.maths import rotation
 from condyle.maths.graph import choose_root, spanning_tree
-from condyle.model.take import Take
+from condyle.model.take import BodyMarker, Take
 from condyle.pairs.fits import PairFits, fit_pairs, refine_pairs
 from condyle.pairs.noise import Noise
 from condyle.pairs.rows import read_rows
@@ -406,11 +406,11 @@ def made_up(main_deg: list[float], lever: list[float], error: float = 0.0) -> tu
 
 
 def test_a_third_of_the_edges_turns_by_a_degree_and_one_by_four_or_a_third_is_sharp() -> None:
-    def enough(main_deg: list[float], lever: list[float]) -> bool:
+    def enough(main_deg: list[float], lever: list[float], error_deg: float = 0.0) -> bool:
         motion, fits = made_up(main_deg, lever)
         J = len(main_deg)
         tree = Tree(np.arange(J), np.full(J, 2.0), np.full(J, -1))
-        return structure._moves_enough(motion, tree, fits, np.zeros(J + 1))
+        return structure._moves_enough(motion, tree, fits, np.zeros(J + 1), np.radians(np.full(J + 1, error_deg)))
 
     assert enough([4.5, 0.5, 0.5], [1, 1, 1])
     assert not enough([3.5, 3.0, 3.0], [1, 1, 1])
@@ -419,6 +419,20 @@ def test_a_third_of_the_edges_turns_by_a_degree_and_one_by_four_or_a_third_is_sh
     assert not enough([4.5, 0.9, 0.5, 0.5], [1, 1, 1, 1])
     assert enough([0.5, 0.5, 0.5], [55, 1, 1])
     assert not enough([0.5, 0.5, 0.5], [45, 1, 1])
+    assert enough([4.5, 1.5, 1.5], [1, 1, 1], error_deg=1.0)  # of each body: 1.4 deg of two
+    assert not enough([4.5, 1.3, 1.3, 1.3], [1, 1, 1, 1], error_deg=1.0)
+    assert not enough([0.5, 0.5, 0.5], [55, 1, 1], error_deg=1.0)
+
+
+def test_half_a_millimetre_of_a_marker_turns_a_body_the_more_the_nearer_its_markers_are_to_a_line() -> None:
+    places = {"flat": [[0.1, 0, 0], [-0.1, 0, 0], [0, 0.03, 0]], "narrow": [[0.1, 0, 0], [-0.1, 0, 0], [0, 0.003, 0]]}
+    markers = [BodyMarker(body, str(k), np.array(p)) for body, own in places.items() for k, p in enumerate(own)]
+    p = np.zeros((2, 3, 3))
+    take = Take.from_poses(p, R_world_body=np.tile(np.eye(3), (2, 3, 1, 1)), names=["flat", "narrow", "sensor"])
+    flat, narrow, sensor = structure._turn_by_error(replace(take, markers=tuple(markers)))
+    assert np.isclose(flat, 0.0005 / (0.03 * np.sqrt(2 / 3)))
+    assert np.isclose(narrow, 10 * flat)
+    assert sensor == 0
 
 
 def test_half_of_the_edges_beat_their_rivals_or_stand_by_a_lever_of_five() -> None:

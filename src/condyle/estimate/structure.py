@@ -59,6 +59,9 @@ NEARNESS_POWER = 0.5  # of a joint's distance from its two sensors, which its re
 SWAY_TURN_RAD = np.radians(1.0)  # rms relative rotation that people have who stand still
 # At most 3 deg in still takes, 15 in functional trials.
 MOVED_TURN_RAD = np.radians(4.0)  # rms relative rotation of the joint that moved most, up to which people stand still
+# Of a marker's place, by rounding in files and by what cameras disagree on: a body turns by it about the line that its
+# markers are nearest to, and that is no motion.
+MARKER_ERROR_M = 0.0005  # m
 SHARP_LEVER_RATIO = 50.0  # lever motion over residual from which less rotation tells as much
 FREE_MAX_LEVER_RATIO = 12.0  # lever motion over residual up to which a body at rest may be no partner at all
 # Residual of a joint with the room over the usual one of the others, from which on it is none: thighs of people who run
@@ -187,7 +190,7 @@ def infer_structure(
         tree = _prefer_rigid(take.bodies, fits, tree, held, rigid, handicap)
         sliders = find_sliders(take, fits, motion.spread, noise, turn)
         tree = _prefer_sliders(take.bodies, fits, motion, noise, tree, held, sliders)
-    moved = _is_determined(motion, tree, fits, turn) and _moves_enough(motion, tree, fits, turn)
+    moved = _is_determined(motion, tree, fits, turn) and _moves_enough(motion, tree, fits, turn, _turn_by_error(take))
     determined = all_given or moved
     apart: dict[int, Reason] = {}
     if not determined:
@@ -564,14 +567,28 @@ def _is_determined(motion: PairMotion, tree: Tree, fits: PairFits, turn: Floats)
     return bool(moves and 2 * told.sum() >= len(edges))
 
 
-def _moves_enough(motion: PairMotion, tree: Tree, fits: PairFits, turn: Floats) -> bool:
+def _moves_enough(motion: PairMotion, tree: Tree, fits: PairFits, turn: Floats, error: Floats) -> bool:
     """Whether a third of the edges turn by more than people who stand still do and one by much more, or a third of them
-    far above what is left over.
+    far above what is left over; what the error of their markers turns two bodies by (m,) [rad] counts as nothing.
     """
     main = motion.main[tree.edges]
-    sharp = (motion.lever[tree.edges] > SHARP_LEVER_RATIO) | _one_body(motion, fits, tree.edges, turn)
-    lively, moved = sharp | (main > SWAY_TURN_RAD), main.max(initial=0.0) > MOVED_TURN_RAD
+    turns = main > np.hypot(*error[fits.pairs[tree.edges]].T)
+    sharp = turns & (motion.lever[tree.edges] > SHARP_LEVER_RATIO) | _one_body(motion, fits, tree.edges, turn)
+    lively, moved = sharp | turns & (main > SWAY_TURN_RAD), main[turns].max(initial=0.0) > MOVED_TURN_RAD
     return bool(3 * (lively if moved else sharp).sum() >= len(main))
+
+
+def _turn_by_error(take: Take) -> Floats:
+    """(m,) [rad] by which MARKER_ERROR_M turns a body about its markers' line; 0 of bodies that have no markers."""
+    places: dict[str, list[Floats]] = {}
+    for marker in take.markers:
+        places.setdefault(marker.body, []).append(marker.p_body_marker)
+    turned = np.zeros(take.bodies)
+    for body, own in places.items():
+        if body in take.names and len(own) > 1:
+            off_line = np.linalg.svd(np.array(own) - np.mean(own, axis=0), compute_uv=False)[1]
+            turned[take.index(body)] = MARKER_ERROR_M / max(float(off_line), MARKER_ERROR_M)
+    return turned
 
 
 def _one_body(motion: PairMotion, fits: PairFits, edges: Ints, turn: Floats) -> Bools:
