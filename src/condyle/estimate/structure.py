@@ -54,7 +54,9 @@ REST_HANDICAP_RESIDUALS = 2.0  # usual residuals by which a pair that only may r
 SHARED_NOISE_MAX_SHARE = 1e-3  # residual over the usual one below which one sensor is worked out from another
 NAMES_FACTOR = 2.0  # by which a residual counts as larger for each human segment that names put between two bodies
 NAMES_MOST_BETWEEN = 3  # segments between that count; where two names of data/more are exchanged motion overrules them
-NAMES_MAX_CONTRADICTED = 0.5  # edges of the plain tree that names contradict over those that they agree with
+# Edges that motion has in spite of names over those that they agree with, above which names are not those of what the
+# bodies are on: two legs exchanged have 0.4; of 119 takes of data/more with names exchanged at random 91 have more.
+NAMES_MAX_CONTRADICTED = 0.4
 NEARNESS_POWER = 0.5  # of a joint's distance from its two sensors, which its residual is weighted with
 SWAY_TURN_RAD = np.radians(1.0)  # rms relative rotation that people have who stand still
 # At most 3 deg in still takes, 15 in functional trials.
@@ -172,7 +174,7 @@ def infer_structure(
     motion = measure_motion(rows.take, sums, fits, noise)
     resting = _score_resting(fits, motion, turn, drift, edges, still_world)
     nearness = NEARNESS_POWER * _log_reach(fits)
-    between, strangers, named = _score_names(take.names, fits.pairs, edges)
+    between, strangers, named = _score_names(take.names, fits, resting + nearness, held)
     handicap = resting + nearness + named
     trials, search, sliders, screws = Trials(), None, dict[int, Slide](), tuple[int, ...]()
     if paper:
@@ -185,11 +187,12 @@ def infer_structure(
         told = nearness + named
         unaided = np.where(tree.runner_up >= 0, told[tree.runner_up] - told[tree.edges], 0.0)
         tree = replace(tree, margin=tree.margin / np.exp(unaided))
-        tree = _prefer_hinges(rows.take, fits, motion, noise, tree, held)
+        plain = find_plain_hinges(fits, motion, noise, between)
+        tree = _prefer_hinges(rows.take, fits, motion, tree, held, plain)
         rigid = find_rigid(fits, motion, noise, turn) & ~(between > 0)
         tree = _prefer_rigid(take.bodies, fits, tree, held, rigid, handicap)
         sliders = find_sliders(take, fits, motion.spread, noise, turn)
-        tree = _prefer_sliders(take.bodies, fits, motion, noise, tree, held, sliders)
+        tree = _prefer_sliders(take.bodies, fits, noise, tree, held, sliders, plain)
     moved = _is_determined(motion, tree, fits, turn) and _moves_enough(motion, tree, fits, turn, _turn_by_error(take))
     determined = all_given or moved
     apart: dict[int, Reason] = {}
@@ -240,22 +243,26 @@ def _cap_noise(rows: RowTake, fits: PairFits, edges: Ints) -> Noise:
     return rows.noise.cap(*joints, np.sqrt(rows.every) * fits.residual[edges])
 
 
-def _score_names(names: Sequence[str], pairs: Ints, edges: Ints) -> tuple[Floats, Bools, Floats]:
+def _score_names(
+    names: Sequence[str], fits: PairFits, unnamed: Floats, held: Sequence[int]
+) -> tuple[Floats, Bools, Floats]:
     """(P,) of pairs by the names of their bodies: segments between them that are worn, whether they are strangers, and
-    the log handicap; edges: the plain tree, which may contradict the names.
+    the log handicap; unnamed: that without names, which motion may overrule.
     """
-    between, strangers = (table[tuple(pairs.T)] for table in count_between(names))
-    if _contradict_motion(between[edges]):
-        between, strangers = np.full_like(between, np.nan), np.zeros_like(strangers)
+    between, strangers = (table[tuple(fits.pairs.T)] for table in count_between(names))
     # A body whose name is not that of a segment may be on any, or a thing: where it hangs is told by the motion alone,
     # but it does not stand between two that are neighbours by their names.
     steps = np.where(np.isnan(between) & ~np.isnan(between).all(), np.inf, between)
-    return between, strangers, np.log(NAMES_FACTOR) * np.nan_to_num(np.minimum(steps, NAMES_MOST_BETWEEN))
+    named = np.log(NAMES_FACTOR) * np.nan_to_num(np.minimum(steps, NAMES_MOST_BETWEEN))
+    edges = spanning_tree(len(names), fits.pairs, fits.residual * np.exp(unnamed + named), names, held)
+    if _contradict_motion(between[edges]):
+        return np.full_like(between, np.nan), np.zeros_like(strangers), np.zeros_like(named)
+    return between, strangers, named
 
 
 def _contradict_motion(between: Floats) -> bool:
-    """Whether names are not those of what bodies are on: many edges (J,) of the plain tree pass over a segment that is
-    worn. An edge over something that is not worn says nothing, since the tree has to go somewhere.
+    """Whether names are not those of what bodies are on: many edges (J,) pass over a segment that is worn, in spite of
+    its handicap. An edge over something that is not worn says nothing, since the tree has to go somewhere.
     """
     over = (between > 0) & np.isfinite(between)
     return bool(over.sum() > NAMES_MAX_CONTRADICTED * (between == 0).sum())
@@ -286,15 +293,16 @@ def _search(
     return tree, trials, rows
 
 
-def find_plain_hinges(fits: PairFits, motion: PairMotion, noise: Noise) -> Bools:
+def find_plain_hinges(fits: PairFits, motion: PairMotion, noise: Noise, between: Floats) -> Bools:
     """(P,) pairs that turn about one axis alone, and keep together as far as the noise tells: machines' hinges.
 
-    Bodies that are not neighbours have three freedoms about a point that they share, or no such point.
+    Bodies that are not neighbours have three freedoms about a point that they share, or no such point. Where a segment
+    of a person is `between` them they are none: in a few steps after a rest legs turn about one axis too.
     """
     reach = np.maximum(*(np.linalg.norm(half, axis=1) for half in (fits.p_child_joint, fits.p_parent_joint)))
     near = (reach <= PLAIN_HINGE_MAX_REACH * motion.apart) & (motion.seconds >= PLAIN_HINGE_MIN_S)
     together = ~above_noise(fits, np.arange(len(fits.pairs)), noise) | (fits.residual < 1e-6 * motion.size)
-    return np.asarray(turn_about_one_axis(fits, motion, noise) & together & near)
+    return np.asarray(turn_about_one_axis(fits, motion, noise) & together & near & ~(between > 0))
 
 
 def turn_about_one_axis(fits: PairFits, motion: PairMotion, noise: Noise) -> Bools:
@@ -307,14 +315,13 @@ def turn_about_one_axis(fits: PairFits, motion: PairMotion, noise: Noise) -> Boo
 
 
 def _prefer_hinges(
-    take: Take, fits: PairFits, motion: PairMotion, noise: Noise, tree: Tree, held: Sequence[int]
+    take: Take, fits: PairFits, motion: PairMotion, tree: Tree, held: Sequence[int], plain: Bools
 ) -> Tree:
-    """The tree with plain hinges in the place of edges that only repeat their point.
+    """The tree with plain hinges (P,) in the place of edges that only repeat their point.
 
     Where axes meet, the bodies on both sides of two hinges share a point as well as neighbours do; but they turn about
     more than one axis, and that two bodies turn about one alone would be a chance if they were not neighbours.
     """
-    plain = find_plain_hinges(fits, motion, noise)
     edges, changed = tree.edges.copy(), False
     for k in np.flatnonzero(plain & ~np.isin(np.arange(len(plain)), edges)):
         side = sides(take.bodies, fits.pairs[edges])
@@ -350,15 +357,14 @@ def _prefer_rigid(bodies: int, fits: PairFits, tree: Tree, held: Sequence[int], 
 def _prefer_sliders(
     bodies: int,
     fits: PairFits,
-    motion: PairMotion,
     noise: Noise,
     tree: Tree,
     held: Sequence[int],
     sliders: dict[int, Slide],
+    plain: Bools,
 ) -> Tree:
     """The tree with sliders in the place of edges that come apart by more than the noise."""
     edges, changed = tree.edges.copy(), False
-    plain = find_plain_hinges(fits, motion, noise)
     for k in sliders:
         side = sides(bodies, fits.pairs[edges])
         i, j = fits.pairs[k]
