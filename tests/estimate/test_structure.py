@@ -531,6 +531,7 @@ def test_a_residual_counts_twice_for_each_worn_segment_between_up_to_three() -> 
 
 def test_a_plain_hinge_turns_about_one_axis_near_its_sensors_for_a_second_and_a_half() -> None:
     noise = Noise(np.full(2, 0.01), np.full(2, 1e-4))
+    untimed = Take.from_poses(np.zeros((2, 2, 3)), R_world_body=np.tile(np.eye(3), (2, 2, 1, 1)), names=["a", "b"])
 
     def plain(
         reach: float = 0.1, seconds: float = 30.0, across: float = 0.0, main_deg: float = 20.0, between: float = np.nan
@@ -539,7 +540,7 @@ def test_a_plain_hinge_turns_about_one_axis_near_its_sensors_for_a_second_and_a_
         off = (across * motion.main[0]) ** 2 / 2
         motion = replace(motion, seconds=np.full(1, seconds), spread=motion.spread + [off, 0.0, 0.0])
         fits = replace(fits, p_child_joint=np.array([[reach, 0.0, 0.0]]))
-        return bool(find_plain_hinges(fits, motion, noise, np.array([between]))[0])
+        return bool(find_plain_hinges(untimed, fits, motion, noise, np.array([between]))[0])
 
     assert plain()
     assert plain(reach=4.9 * 0.5)
@@ -551,6 +552,18 @@ def test_a_plain_hinge_turns_about_one_axis_near_its_sensors_for_a_second_and_a_
     assert not plain(main_deg=0.2)
     assert plain(between=0.0)
     assert not plain(between=1.0)  # a segment of a person
+
+
+def test_a_rest_around_a_single_step_adds_no_time_in_which_two_bodies_turn() -> None:
+    time = np.arange(0, 8, 0.01)
+
+    def lively(angle: np.ndarray) -> float:
+        noisy = angle[:, None] * [0.0, 0.0, 1.0] + 0.002 * np.random.default_rng(1).standard_normal((len(time), 3))
+        R = np.stack([np.tile(np.eye(3), (len(time), 1, 1)), rotation.from_vector(noisy)], axis=1)
+        return structure._measure_lively_s(Take(("a", "b"), time, R, np.zeros((len(time), 2, 3))), 0, 1)
+
+    assert 7 < lively(0.5 * np.sin(2 * np.pi * time)) < 9
+    assert lively(0.6 * np.clip(time - 3.5, 0, 0.5)) < structure.PLAIN_HINGE_MIN_S
 
 
 def test_motion_that_is_new_in_every_frame_is_not_taken_for_noise() -> None:

@@ -86,6 +86,10 @@ PLAIN_HINGE_RATIO = 0.03  # turn off the axis over that about it, noise removed;
 # Time from which on one axis alone is a hinge: any two bodies turn about one for a moment. In simulated walks of 0.3 to
 # 1 s thighs, heads and arms do so against each other, in those of 1.5 s none.
 PLAIN_HINGE_MIN_S = 1.5
+# Share of the time of a steady swing in which nine tenths of its squared speed are. A rest before and after a single
+# step adds time and no turn, and between two poses that are held any two bodies turn about one axis.
+SWING_LIVELY_SHARE = 0.6
+LIVELY_LAG_S = 0.1  # s over which that speed is measured, so that noise from frame to frame has none
 # Sensors' distances that an axis is away: what slides turns about one that is far away. Chosen, not measured; it leaves
 # all of tests/goldens as they were.
 PLAIN_HINGE_MAX_REACH = 5.0
@@ -187,7 +191,7 @@ def infer_structure(
         told = nearness + named
         unaided = np.where(tree.runner_up >= 0, told[tree.runner_up] - told[tree.edges], 0.0)
         tree = replace(tree, margin=tree.margin / np.exp(unaided))
-        plain = find_plain_hinges(fits, motion, noise, between)
+        plain = find_plain_hinges(rows.take, fits, motion, noise, between)
         tree = _prefer_hinges(rows.take, fits, motion, tree, held, plain)
         rigid = find_rigid(fits, motion, noise, turn) & ~(between > 0)
         tree = _prefer_rigid(take.bodies, fits, tree, held, rigid, handicap)
@@ -293,7 +297,7 @@ def _search(
     return tree, trials, rows
 
 
-def find_plain_hinges(fits: PairFits, motion: PairMotion, noise: Noise, between: Floats) -> Bools:
+def find_plain_hinges(rows: Take, fits: PairFits, motion: PairMotion, noise: Noise, between: Floats) -> Bools:
     """(P,) pairs that turn about one axis alone, and keep together as far as the noise tells: machines' hinges.
 
     Bodies that are not neighbours have three freedoms about a point that they share, or no such point. Where a segment
@@ -302,7 +306,20 @@ def find_plain_hinges(fits: PairFits, motion: PairMotion, noise: Noise, between:
     reach = np.maximum(*(np.linalg.norm(half, axis=1) for half in (fits.p_child_joint, fits.p_parent_joint)))
     near = (reach <= PLAIN_HINGE_MAX_REACH * motion.apart) & (motion.seconds >= PLAIN_HINGE_MIN_S)
     together = ~above_noise(fits, np.arange(len(fits.pairs)), noise) | (fits.residual < 1e-6 * motion.size)
-    return np.asarray(turn_about_one_axis(fits, motion, noise) & together & near & ~(between > 0))
+    plain = turn_about_one_axis(fits, motion, noise) & together & near & ~(between > 0)
+    for k in np.flatnonzero(plain) if rows.timed else ():
+        plain[k] = _measure_lively_s(rows, *fits.pairs[k].tolist()) >= PLAIN_HINGE_MIN_S
+    return np.asarray(plain)
+
+
+def _measure_lively_s(rows: Take, i: int, j: int) -> float:
+    """[s] that a steady swing would last with as much time as two bodies turn in against each other."""
+    turn = np.einsum("nyx,nyz->nxz", rows.R_world_body[:, i], rows.R_world_body[:, j])
+    lag = max(1, rows.count_frames(LIVELY_LAG_S))
+    square = np.square(turn[lag:] - turn[:-lag]).sum(axis=(1, 2))
+    square = np.sort(np.nan_to_num(np.where(rows.segment[lag:] == rows.segment[:-lag], square, 0.0)))[::-1]
+    lively = int(np.searchsorted(np.cumsum(square), 0.9 * square.sum())) + 1
+    return lively * rows.seconds / max(rows.frames, 1) / SWING_LIVELY_SHARE
 
 
 def turn_about_one_axis(fits: PairFits, motion: PairMotion, noise: Noise) -> Bools:
