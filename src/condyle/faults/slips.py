@@ -39,10 +39,12 @@ if TYPE_CHECKING:
 
 SLIP_MIN_RATIO = 150.0  # likelihood ratio from which a step is a slip
 SLIP_MIN_SHARE = 0.01  # of the usual distance between the joined sensors: a lesser step does no harm
-# Of bodies formed from markers: between two postures skin moves them by as much. Takes of data/more with a pause before
-# and after them, or two as one, had steps of 1 to 5 mm that passed every other test; plates that slip move by more.
-SKIN_MIN_STEP_M = 0.01  # m
-SKIN_MIN_GAPS = 1.5  # of the usual gap of its joints, in which a step itself is: alone, in the middle, it is 2 of them
+# m that a body formed from markers steps by, below which it may be skin between two postures. Takes of data/more with a
+# pause before and after them, or two as one, had steps of 1 to 5 mm that passed every other test.
+SKIN_MIN_STEP_M = 0.01
+# Gaps of its joints (rms, with the step in them) that such a body steps by at least; a step alone, in the middle of a
+# take, makes gaps of half its size.
+SKIN_MIN_GAPS = 1.5
 SLIP_MIN_S = 1.5  # s on either side of a slip, below which it is not told from a pause
 MOST_SLIPS = 8  # slips that are told in one take
 CREEP_MAX_PAUSE_S = 10.0  # s between steps of one creep: up to 8.4 s where a sensor crept 15 mm in 15 s
