@@ -52,8 +52,8 @@ ROOM_RESIDUAL_RATIO = 1.5  # residual over drift in the room: the room explains 
 ROOM_HANDICAP_RESIDUALS = 4.0  # usual residuals by which such a pair, and one of two resting bodies, counts as larger
 REST_HANDICAP_RESIDUALS = 2.0  # usual residuals by which a pair that only may repeat the room counts as larger
 SHARED_NOISE_MAX_SHARE = 1e-3  # residual over the usual one below which one sensor is worked out from another
-# By which a residual counts as larger for each human segment that names put between two bodies. Of 51 takes of data/more
-# and data/hard with two names exchanged none has a sure wrong edge; with 3 there are 8.
+# By which a residual counts as larger for each human segment that names put between two bodies. In 51 trials with two
+# names of data/more or data/hard exchanged no wrong edge is sure; with a factor of 3 there are 8.
 NAMES_FACTOR = 2.0
 NAMES_MOST_BETWEEN = 3  # segments between that count; where two names of data/more are exchanged motion overrules them
 # Edges that motion has in spite of names over those that they agree with, above which names are not those of what the
