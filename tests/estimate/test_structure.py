@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ from condyle.estimate.support import measure_support
 from condyle.estimate.tree import Tree
 from condyle.maths import rotation
 from condyle.maths.graph import choose_root, spanning_tree
-from condyle.model.take import Take
+from condyle.model.take import BodyMarker, Take
 from condyle.pairs.fits import PairFits, fit_pairs, refine_pairs
 from condyle.pairs.noise import Noise
 from condyle.pairs.rows import read_rows
@@ -421,11 +422,11 @@ def made_up(main_deg: list[float], lever: list[float], error: float = 0.0) -> tu
 
 
 def test_a_third_of_the_edges_turns_by_a_degree_and_one_by_four_or_a_third_is_sharp() -> None:
-    def enough(main_deg: list[float], lever: list[float]) -> bool:
+    def enough(main_deg: list[float], lever: list[float], error_deg: float = 0.0) -> bool:
         motion, fits = made_up(main_deg, lever)
         J = len(main_deg)
         tree = Tree(np.arange(J), np.full(J, 2.0), np.full(J, -1))
-        return structure._moves_enough(motion, tree, fits, np.zeros(J + 1))
+        return structure._moves_enough(motion, tree, fits, np.zeros(J + 1), np.radians(np.full(J + 1, error_deg)))
 
     assert enough([4.5, 0.5, 0.5], [1, 1, 1])
     assert not enough([3.5, 3.0, 3.0], [1, 1, 1])
@@ -434,6 +435,20 @@ def test_a_third_of_the_edges_turns_by_a_degree_and_one_by_four_or_a_third_is_sh
     assert not enough([4.5, 0.9, 0.5, 0.5], [1, 1, 1, 1])
     assert enough([0.5, 0.5, 0.5], [55, 1, 1])
     assert not enough([0.5, 0.5, 0.5], [45, 1, 1])
+    assert enough([4.5, 1.5, 1.5], [1, 1, 1], error_deg=1.0)  # of each body: 1.4 deg of two
+    assert not enough([4.5, 1.3, 1.3, 1.3], [1, 1, 1, 1], error_deg=1.0)
+    assert not enough([0.5, 0.5, 0.5], [55, 1, 1], error_deg=1.0)
+
+
+def test_half_a_millimetre_of_a_marker_turns_a_body_the_more_the_nearer_its_markers_are_to_a_line() -> None:
+    places = {"flat": [[0.1, 0, 0], [-0.1, 0, 0], [0, 0.03, 0]], "narrow": [[0.1, 0, 0], [-0.1, 0, 0], [0, 0.003, 0]]}
+    markers = [BodyMarker(body, str(k), np.array(p)) for body, own in places.items() for k, p in enumerate(own)]
+    p = np.zeros((2, 3, 3))
+    take = Take.from_poses(p, R_world_body=np.tile(np.eye(3), (2, 3, 1, 1)), names=["flat", "narrow", "sensor"])
+    flat, narrow, sensor = structure._turn_by_error(replace(take, markers=tuple(markers)))
+    assert np.isclose(flat, 0.0005 / (0.03 * np.sqrt(2 / 3)))
+    assert np.isclose(narrow, 10 * flat)
+    assert sensor == 0
 
 
 def test_half_of_the_edges_beat_their_rivals_or_stand_by_a_lever_of_five() -> None:
@@ -494,33 +509,53 @@ def test_a_pair_seen_together_in_less_than_a_fifth_of_the_usual_frames_is_no_can
         assert rare.tolist() == [share < 0.2 and 3 in pair for pair in fits.pairs.tolist()]
 
 
-def test_names_that_contradict_half_of_what_they_agree_with_say_nothing() -> None:
-    assert not structure._contradict_motion(np.array([0, 0, 0, 0, 1, 2, np.nan, np.inf]))
-    assert structure._contradict_motion(np.array([0, 0, 0, 0, 1, 2, 1.0]))
+def test_names_that_motion_contradicts_twice_where_they_agree_four_times_say_nothing() -> None:
+    assert not structure._contradict_motion(np.array([0, 0, 0, 0, 1, np.nan, np.inf]))
+    assert structure._contradict_motion(np.array([0, 0, 0, 0, 1, 2.0]))
+
+
+def named_pairs(pairs: list[tuple[int, int]], residual: Sequence[float] | None = None) -> PairFits:
+    half = np.zeros((len(pairs), 3))
+    size = np.full(len(pairs), 0.01) if residual is None else np.array(residual)
+    return PairFits(np.array(pairs), half, half, size, np.full(len(pairs), 100.0), half, half, half)
+
+
+def score(names: tuple[str, ...], fits: PairFits) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return structure._score_names(names, fits, np.zeros(len(fits.pairs)), ())
+
+
+def test_names_are_contradicted_by_what_motion_has_in_spite_of_their_handicap() -> None:
+    names, pairs = ("pelvis", "l_thigh", "r_thigh"), [(0, 1), (0, 2), (1, 2)]
+    soft = score(names, named_pairs(pairs, [0.02, 0.015, 0.012]))  # the thighs fit each other best, by less than twice
+    assert soft[0].tolist() == [0, 0, 1]
+    assert np.isnan(score(names, named_pairs(pairs, [0.02, 0.015, 0.006]))[0]).all()
 
 
 def test_a_residual_counts_twice_for_each_worn_segment_between_up_to_three() -> None:
     names = ("pelvis", "l_thigh", "l_shank", "l_foot", "chest", "head")
-    pairs = np.array([[0, 1], [0, 2], [0, 3], [3, 4], [3, 5]])
-    between, _, handicap = structure._score_names(names, pairs, np.array([0]))
+    pairs = [(0, 1), (1, 2), (2, 3), (0, 4), (4, 5), (0, 2), (0, 3), (3, 4), (3, 5)]
+    between, _, handicap = (part[[0, 5, 6, 7, 8]] for part in score(names, named_pairs(pairs)))
     assert between.tolist() == [0, 1, 2, 3, 4]
     np.testing.assert_allclose(handicap, np.log([1, 2, 4, 8, 8]))
-    names, pairs = ("pelvis", "l_thigh", "thing", "other"), np.array([[0, 1], [0, 2], [2, 3]])
-    handicap = structure._score_names(names, pairs, np.array([0]))[2]
+    names, pairs = ("pelvis", "l_thigh", "thing", "other"), [(0, 1), (0, 2), (2, 3)]
+    handicap = score(names, named_pairs(pairs))[2]
     np.testing.assert_allclose(handicap, np.log([1, 8, 8]))  # a thing is not between those who are neighbours by name
-    handicap = structure._score_names(("a", "b", "thing", "other"), pairs, np.array([0]))[2]
+    handicap = score(("a", "b", "thing", "other"), named_pairs(pairs))[2]
     np.testing.assert_allclose(handicap, 0.0)
 
 
 def test_a_plain_hinge_turns_about_one_axis_near_its_sensors_for_a_second_and_a_half() -> None:
     noise = Noise(np.full(2, 0.01), np.full(2, 1e-4))
+    untimed = Take.from_poses(np.zeros((2, 2, 3)), R_world_body=np.tile(np.eye(3), (2, 2, 1, 1)), names=["a", "b"])
 
-    def plain(reach: float = 0.1, seconds: float = 30.0, across: float = 0.0, main_deg: float = 20.0) -> bool:
+    def plain(
+        reach: float = 0.1, seconds: float = 30.0, across: float = 0.0, main_deg: float = 20.0, between: float = np.nan
+    ) -> bool:
         motion, fits = made_up([main_deg], [9.0])
         off = (across * motion.main[0]) ** 2 / 2
         motion = replace(motion, seconds=np.full(1, seconds), spread=motion.spread + [off, 0.0, 0.0])
         fits = replace(fits, p_child_joint=np.array([[reach, 0.0, 0.0]]))
-        return bool(find_plain_hinges(fits, motion, noise)[0])
+        return bool(find_plain_hinges(untimed, fits, motion, noise, np.array([between]))[0])
 
     assert plain()
     assert plain(reach=4.9 * 0.5)
@@ -530,6 +565,20 @@ def test_a_plain_hinge_turns_about_one_axis_near_its_sensors_for_a_second_and_a_
     assert plain(across=0.028)
     assert not plain(across=0.032)
     assert not plain(main_deg=0.2)
+    assert plain(between=0.0)
+    assert not plain(between=1.0)  # a segment of a person
+
+
+def test_a_rest_around_a_single_step_adds_no_time_in_which_two_bodies_turn() -> None:
+    time = np.arange(0, 8, 0.01)
+
+    def lively(angle: np.ndarray) -> float:
+        noisy = angle[:, None] * [0.0, 0.0, 1.0] + 0.002 * np.random.default_rng(1).standard_normal((len(time), 3))
+        R = np.stack([np.tile(np.eye(3), (len(time), 1, 1)), rotation.from_vector(noisy)], axis=1)
+        return structure._measure_lively_s(Take(("a", "b"), time, R, np.zeros((len(time), 2, 3))), 0, 1)
+
+    assert 7 < lively(0.5 * np.sin(2 * np.pi * time)) < 9
+    assert lively(0.6 * np.clip(time - 3.5, 0, 0.5)) < structure.PLAIN_HINGE_MIN_S
 
 
 def test_motion_that_is_new_in_every_frame_is_not_taken_for_noise() -> None:

@@ -16,6 +16,7 @@ from condyle.faults.slips import (
     Slip,
     _above_share,
     _are_known,
+    _least_size,
     describe_slips,
     find_suspects,
     group_creeping,
@@ -23,6 +24,7 @@ from condyle.faults.slips import (
 )
 from condyle.faults.steps import GapStep
 from condyle.model.options import FitOptions
+from condyle.model.take import BodyMarker
 from condyle.simulate import Disturbances, SensorSlip, World, human, linkage, simulate
 
 TIME = 0.1  # s: error of the moment
@@ -285,6 +287,20 @@ def test_a_step_of_a_hundredth_of_the_distance_between_sensors_does_harm(monkeyp
     small, large = (replace(slip_at(10.0, size, 0, 0), body="chest") for size in (0.002, 0.008))
     assert _above_share(take, None, [small]) == []  # type: ignore[arg-type]
     assert _above_share(take, None, [large]) == [large]  # type: ignore[arg-type]
+
+
+def test_a_step_of_markers_on_skin_is_no_slip_below_a_centimetre_or_what_its_joints_come_apart_anyway(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    take = world().take.select(["chest", "head"])
+    worn = replace(take, markers=(BodyMarker("head", "LFHD", np.zeros(3)),))
+    monkeypatch.setattr(module, "_distance", lambda *_: 0.4)  # m
+    for gap, least in ((0.002, 0.01), (0.02, 0.03)):
+        series = np.full((50, 3, 1), gap / np.sqrt(3))
+        blocks = SimpleNamespace(pairs=np.array([[0, 1]]), gap=series, weight=np.ones((50, 1)))
+        sizes = [_least_size(one, blocks, take.index(body)) for one, body in ((take, "head"), (worn, "chest"))]  # type: ignore[arg-type]
+        assert sizes == [0.004, 0.004]  # no markers
+        assert np.isclose(_least_size(worn, blocks, take.index("head")), least)  # type: ignore[arg-type]
 
 
 def test_a_body_is_searched_where_its_gaps_are_alike_beyond_chance() -> None:

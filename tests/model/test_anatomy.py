@@ -142,7 +142,30 @@ def test_two_sensors_on_one_segment_are_neighbours_and_sides_are_not() -> None:
     assert between(("hand", "r_forearm"))["hand", "r_forearm"] == 0  # a side that is not told may be either
 
 
-@pytest.mark.parametrize("name", ["l_wrist", "LKnee", "leg", "s7", "world", "stick"])
+def test_what_is_worn_between_two_segments_is_between_them() -> None:
+    trunk = between(("pelvis", "lumbar", "thorax", "neck", "head"))
+    assert (
+        trunk["pelvis", "lumbar"] == trunk["lumbar", "thorax"] == trunk["thorax", "neck"] == trunk["neck", "head"] == 0
+    )
+    assert trunk["pelvis", "thorax"] == trunk["thorax", "head"] == trunk["lumbar", "neck"] == 1
+    assert between(("pelvis", "thorax", "head"))["pelvis", "thorax"] == 0
+    arms = between(("thorax", "l_scapula", "l_uarm", "r_uarm"))
+    assert arms["thorax", "l_scapula"] == arms["l_scapula", "l_uarm"] == arms["thorax", "r_uarm"] == 0
+    assert arms["thorax", "l_uarm"] == 1
+    two = between(("a_pelvis", "a_chest", "a_head", "b_pelvis", "b_spine", "b_chest"))
+    assert two["a_pelvis", "a_chest"] == 0  # the spine is another person's
+    assert two["b_pelvis", "b_chest"] == 1
+
+
+@pytest.mark.parametrize(
+    "names", ["pelvis lower_trunk upper_trunk head", "l_thigh lower_torso upper_torso", "l_shank l_hindfoot l_midfoot"]
+)
+def test_parts_of_trunk_and_foot_follow_each_other(names: str) -> None:
+    found = between(names.split())
+    assert all(found[pair] == 0 for pair in pairwise(names.split()))
+
+
+@pytest.mark.parametrize("name", ["l_wrist", "LKnee", "leg", "s7", "world", "stick", "ball"])
 def test_names_of_joints_and_of_things_say_nothing(name: str) -> None:
     assert all(np.isnan(steps) for pair, steps in between((name, "pelvis", "l_thigh")).items() if name in pair)
 

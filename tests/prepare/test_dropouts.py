@@ -8,7 +8,7 @@ import pytest
 from condyle.findings import Finding
 from condyle.maths import rotation
 from condyle.model.options import FitOptions
-from condyle.model.take import Take, join, with_world
+from condyle.model.take import BodyMarker, Take, join, with_world
 from condyle.prepare.dropouts import (
     _run_lengths,
     _with_partners,
@@ -135,6 +135,24 @@ def test_few_decimals_at_rest_are_no_frozen_sensor(rng) -> None:
     same = same_as_before(take)
     assert same[:, 0].mean() > 0.2
     assert find_frozen(take, same)[:, 0].mean() < 0.01
+
+
+def test_a_body_of_rounded_markers_is_not_frozen_where_it_is_slow_but_where_it_is_held(rng) -> None:
+    time = np.arange(2400) / 240
+    x = 0.2 * np.sin(2 * np.pi * time / 10)  # half a millimetre a frame at most
+    places = {"LTOE": [0.1, 0, 0], "LHEE": [-0.1, 0, 0], "LANK": [0, 0.05, 0]}
+    clouds = np.array(list(places.values())) + x[:, None, None] * [1.0, 0.3, 0.1]
+    clouds = np.round(clouds + 2e-4 * rng.standard_normal(clouds.shape), 3)
+    p = clouds.mean(axis=1)
+    R = rotation.from_vector(0.5 * (clouds[:, 2] - p - [0, 0.05, 0]))  # turns with its markers' rounding
+    other = np.tile(np.eye(3), (2400, 1, 1)), rng.standard_normal((2400, 3))
+    take = Take(("l_foot", "b"), time, np.stack([R, other[0]], axis=1), np.stack([p, other[1]], axis=1))
+    markers = tuple(BodyMarker("l_foot", name, np.array(place)) for name, place in places.items())
+    assert find_frozen(take, same_as_before(take))[:, 0].mean() > 0.1
+    assert not prepare(replace(take, markers=markers)).findings
+    mask = marks(take, (600, 700, 0), (900, 1000, 0))
+    held = replace(frozen(take, mask), markers=markers)
+    assert not prepare(held).seen[mask].any()
 
 
 # Dropouts

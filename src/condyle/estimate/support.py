@@ -78,7 +78,8 @@ def measure_support(take: Take, structure: Structure) -> dict[int, EdgeSupport]:
     spanning = np.concatenate([edges, np.array(list(structure.apart), dtype=np.int64)])
     pairs, z = _standard_errors(take, structure, spanning)
     z = z[: len(edges)]
-    plain = find_plain_hinges(structure.fits, structure.motion, structure.noise.of_rows(structure.rows.every))
+    noise = structure.noise.of_rows(structure.rows.every)
+    plain = find_plain_hinges(structure.rows.take, structure.fits, structure.motion, noise, structure.between)
     plain[list(structure.screws)] = True
     contradicted = _contradict_own(take, structure, pairs, z)
     z = _rule_out(structure, plain, pairs, z)

@@ -39,6 +39,12 @@ if TYPE_CHECKING:
 
 SLIP_MIN_RATIO = 150.0  # likelihood ratio from which a step is a slip
 SLIP_MIN_SHARE = 0.01  # of the usual distance between the joined sensors: a lesser step does no harm
+# m that a body formed from markers steps by, below which it may be skin between two postures. Takes of data/more with a
+# pause before and after them, or two as one, had steps of 1 to 5 mm that passed every other test.
+SKIN_MIN_STEP_M = 0.01
+# Gaps of its joints (rms, with the step in them) that such a body steps by at least; a step alone, in the middle of a
+# take, makes gaps of half its size.
+SKIN_MIN_GAPS = 1.5
 SLIP_MIN_S = 1.5  # s on either side of a slip, below which it is not told from a pause
 MOST_SLIPS = 8  # slips that are told in one take
 CREEP_MAX_PAUSE_S = 10.0  # s between steps of one creep: up to 8.4 s where a sensor crept 15 mm in 15 s
@@ -73,7 +79,7 @@ def find_slips(
         if step is None:
             break
         shift = measure_step(joints, step)
-        if np.linalg.norm(shift) < SLIP_MIN_SHARE * _distance(blocks, step.body):
+        if np.linalg.norm(shift) < _least_size(take, blocks, step.body):
             break
         frame = step.frame or _moment(take, solution, step.body, rows, step.block, shift)
         found.append(Slip(take.names[step.body], frame, float(take.time[frame]), shift, np.zeros(3), step.ratio))
@@ -181,6 +187,17 @@ def find_suspects(blocks: Blocks) -> list[int]:
         alike = (gap * (total[stop] - total[block + 1])).sum(axis=(0, 1))  # (J,), of as many products of unit variance
         suspect |= np.abs(own @ alike) > LOOK_MIN_SE * np.sqrt(3 * (stop - block - 1).sum() * own.sum(axis=1))
     return [int(body) for body in bodies[suspect]]
+
+
+def _least_size(take: Take, blocks: Blocks, body: int) -> float:
+    """Size [m] below which a step of a body is no slip that matters, or none that can be told from skin."""
+    least = SLIP_MIN_SHARE * _distance(blocks, body)
+    if all(marker.body != take.names[body] for marker in take.markers):
+        return least
+    own = (blocks.pairs == body).any(axis=1)
+    weight = blocks.weight[:, own]
+    square = (np.square(blocks.gap[:, :, own]).sum(axis=1) * weight).sum() / max(float(weight.sum()), 1e-300)
+    return max(least, SKIN_MIN_STEP_M, SKIN_MIN_GAPS * float(np.sqrt(square)))
 
 
 def _distance(blocks: Blocks, body: int) -> float:
@@ -294,6 +311,6 @@ def _above_share(take: Take, solution: Solution, slips: Sequence[Slip]) -> list[
     """
     blocks = _GapRows.of(take, solution).blocks
     changes = [SlipRepair(group) for group in group_creeping(slips)]
-    least = [SLIP_MIN_SHARE * _distance(blocks, take.index(change.bodies[0])) for change in changes]
+    least = [_least_size(take, blocks, take.index(change.bodies[0])) for change in changes]
     kept = [slip for change, share in zip(changes, least, strict=True) if change.size >= share for slip in change.slips]
     return [slip for slip in slips if slip in kept]

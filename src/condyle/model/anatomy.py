@@ -31,9 +31,11 @@ class Segment(NamedTuple):
 # Italian, but for words that mean something else in another of them (main, pierna).
 _WORDS: dict[Part, str] = {
     "pelvis": "pelvis pelv pel hip hips lowback lowerback sacrum sacral waist root rpv pelo becken bassin bacino",
-    "spine": "spine abdomen abs ab lumbar l1 l2 l3 l4 l5 belly stomach midback",
+    "spine": "spine abdomen abs ab lumbar l1 l2 l3 l4 l5 belly stomach midback midspine lowerspine midtrunk lowertrunk "
+    "midtorso lowertorso",
     "chest": "chest thorax thrx tho sternum torso trunk upperback upback back ribcage ribs breast "
-    "t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 t12 upperbody uppertorso upperspine "
+    "t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 t12 upperbody uppertorso uppertrunk upperthorax "
+    "upperspine thoracic "
     "trx trxo rta rtx rumpf brustkorb tronc tronco torace",
     "neck": "neck lowerneck upperneck cervical c7",
     "head": "head skull hed hedo helmet forehead kopf tete tête cabeza testa",
@@ -44,8 +46,8 @@ _WORDS: dict[Part, str] = {
     "hand": "hand hnd wrist palm mano",
     "thigh": "thigh thi femur fem upperleg upleg uleg upperlegbone oberschenkel cuisse muslo coscia",
     "shank": "shank shk shin tibia tib calf leg lowerleg lowleg lleg crus knee unterschenkel",
-    "foot": "foot ankle ft fut hindfoot rearfoot heel calcaneus calcn talus fuss fuß pied pie piede",
-    "toe": "toe toes toebase ball forefoot",
+    "foot": "foot ankle ft fut hindfoot rearfoot midfoot heel calcaneus calcn talus fuss fuß pied pie piede",
+    "toe": "toe toes toebase ball forefoot hallux",
 }
 # Two letters after the side: RTH, RSK, RFT of Visual3D; LFE, LTI, LFO of Plug-in Gait, whose origins are LFEO, LTIO.
 _CODES: dict[str, Part] = {
@@ -66,7 +68,10 @@ _EITHER = {"shoulder", "shldr", "elbow", "wrist", "knee", "ankle", "leg"}
 # Of these, the ones that are what _WORDS says where this segment is worn as well.
 _UNLESS: dict[str, Part] = {"shoulder": "upper_arm", "shldr": "upper_arm", "leg": "thigh"}
 # Words that may mean the pelvis too, where nothing else that is worn does.
-_MAYBE_PELVIS = {"trunk", "torso", "back", "lumbar", "l4", "l5", "rumpf", "tronc", "tronco"}
+_MAYBE_PELVIS = {
+    "trunk", "torso", "back", "lumbar", "l4", "l5", "lowertrunk", "lowertorso", "rumpf", "tronc", "tronco",
+}  # fmt: skip
+_ALSO_THINGS = {"ball"}  # words that mean a thing where they have no side
 _PREFIX = re.compile(r"[^\W_]+[\W_]+")
 PERSON_MIN_PARTS = 3  # different parts that make what stands before their names that of a person
 _NOISE = {
@@ -89,6 +94,17 @@ _HANGS_ON: dict[Part, tuple[Part, ...]] = {
     "shank": ("thigh",),
     "foot": ("shank",),
     "toe": ("foot",),
+}
+# What stands between two parts that may hang on each other only where nobody wears it.
+_BETWEEN: dict[tuple[Part, Part], tuple[Part, ...]] = {
+    ("pelvis", "chest"): ("spine",),
+    ("spine", "neck"): ("chest",),
+    ("spine", "head"): ("chest", "neck"),
+    ("spine", "clavicle"): ("chest",),
+    ("spine", "upper_arm"): ("chest", "clavicle"),
+    ("chest", "head"): ("neck",),
+    ("chest", "upper_arm"): ("clavicle",),
+    ("neck", "upper_arm"): ("chest", "clavicle"),
 }
 MAIN_CHILD: dict[Part, tuple[Part, ...]] = {
     "pelvis": ("spine", "chest"),
@@ -218,7 +234,8 @@ def count_between(names: Sequence[str]) -> tuple[Floats, Bools]:
     steps[np.ix_(human, human)] = np.inf
     for a, b in combinations(human, 2):
         strangers[a, b] = strangers[b, a] = known[a][0] != known[b][0]
-        near = any(_are_neighbours(one, other) for one in may_be[a] for other in may_be[b])
+        own = {segment for person, segment in worn if person == known[a][0]}
+        near = any(_are_neighbours(one, other, own) for one in may_be[a] for other in may_be[b])
         if near and not strangers[a, b]:
             steps[a, b] = steps[b, a] = 1.0
     for k in human:  # the shortest way over what is worn
@@ -257,15 +274,22 @@ def _person_and_segment(name: str) -> tuple[str, Segment, str] | None:
     first = _PREFIX.match(rest)
     for before, own in ((person + colon, rest), *([(first.group(), rest[first.end() :])] if first else ())):
         plain = "".join(word for word in _words(own) if word not in _SIDES)
-        segment = segment_of(own) or (Segment(_PART[plain]) if plain in _PART else None)
+        segment = segment_of(own) or (Segment(_PART[plain]) if plain in _PART.keys() - _ALSO_THINGS else None)
         if segment is not None:
             return before, segment, next((word for word in (plain, plain[1:], plain[:-1]) if word in _EITHER), "")
     return None
 
 
-def _are_neighbours(a: Segment, b: Segment) -> bool:
+def _are_neighbours(a: Segment, b: Segment, worn: set[Segment]) -> bool:
+    """Whether one hangs on the other where these segments of their person are worn."""
     beside = a.part == b.part or a.part in _HANGS_ON[b.part] or b.part in _HANGS_ON[a.part]
-    return beside and (a.side == b.side or "" in (a.side, b.side))
+    parts = (*_BETWEEN.get((a.part, b.part), ()), *_BETWEEN.get((b.part, a.part), ()))
+    sides = {"", a.side or b.side}  # of what may be between them
+    return (
+        beside
+        and (a.side == b.side or "" in (a.side, b.side))
+        and not worn & {Segment(part, side) for part in parts for side in sides}
+    )
 
 
 def find_segments(bodies: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, Segment]:

@@ -25,6 +25,7 @@ from .flips import find_flips
 PATH_JUMP_MIN_STEPS = 8.0  # usual steps from which a sample does not continue the path
 REST_MAX_STEPS = 0.3  # of the usual step: a body that comes to rest by itself does so in steps below this
 REST_MAX_LEAST_STEPS = 6.0  # smallest steps that a sensor with few decimals makes at rest
+ROUNDED_STEP_M = 0.002  # m by which markers in whole millimetres, and the body that is formed from them, step at rest
 ALONE_MAX_FRAMES = 2  # frames of a pose of rest at an end of a recording
 RESTING_MAX_STEPS = 4.0  # extent over the rms step of a sensor that stays where it is
 POLLED_MAX_REPEATS = 3  # repeats in a row up to which a sensor is merely read faster than it measures
@@ -233,12 +234,15 @@ def _stand_ins(take: Take, body: int, key: Floats, told: Bools) -> Bools:
     return out
 
 
-def find_frozen(take: Take, same: Bools) -> Bools:
+def find_frozen(take: Take, same: Bools, rounded: Collection[str] = ()) -> Bools:
     """(n, m) repeats of a sensor's sample while the body went on; the first of each run is fresh and stays.
 
     Bodies can be still to the last bit: the room, a robot's base, the legs of a synthetic clip. What tells them from a
     frozen sensor is that they come to rest and leave it in small steps, or stay where they are throughout. A sensor
     most of whose runs begin or end with a usual step is frozen in all of them: it is read faster than it measures.
+
+    rounded  bodies that repeat themselves where they are slow, as those formed from rounded markers do, and whose steps
+             are those of the rounding
     """
     out = np.zeros((take.frames, take.bodies), dtype=bool)
     for body in np.flatnonzero(same.any(axis=0)):
@@ -246,13 +250,15 @@ def find_frozen(take: Take, same: Bools) -> Bools:
         if len(runs.first) < 2 or _stays(take, int(body), runs):
             continue
         known, moved = np.zeros((2, len(runs.first)), dtype=bool)
-        for step in (runs.shift, runs.turn):
+        coarse = take.names[body] in rounded
+        for step in (runs.shift,) if coarse else (runs.shift, runs.turn):
             enter = np.where(runs.near, step, np.nan)
             leave = runs.after(enter)
             usual = step[np.isfinite(step) & (step > 0)]
             if not len(usual):
                 continue
             small = max(REST_MAX_STEPS * float(median(usual)), REST_MAX_LEAST_STEPS * float(usual.min()))
+            small = max(small, ROUNDED_STEP_M) if coarse else small
             with np.errstate(invalid="ignore"):
                 moved |= (enter > small) | (leave > small)
             known |= np.isfinite(enter) | np.isfinite(leave)
@@ -300,6 +306,8 @@ def _without_repeats(take: Take, same: Bools) -> tuple[Take, list[Finding]]:
         return take, []
     frozen = find_frozen(take, same)
     whole = np.asarray(frozen.any(axis=1) & (same | ~take.seen).all(axis=1))
+    if take.markers and frozen.any():  # rounding makes one body repeat itself, hardly all of them at once
+        frozen = whole[:, None] | find_frozen(take, same, {marker.body for marker in take.markers})
     frozen = _with_partners(take, frozen)
     found = [_never_changes(take, int(k)) for k in np.flatnonzero(same.sum(axis=0) == take.frames - 1)]
     found = [] if len(found) == take.bodies else found

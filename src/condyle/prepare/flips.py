@@ -26,8 +26,8 @@ def find_flips(take: Take) -> tuple[Bools, Bools] | None:
     The transmitter is the origin of the world. A stretch is on the wrong side where -p continues the path and p does
     not; of the two sides the rarer is wrong, or the one farther from the other sensors where both are frequent. Where
     the orientation jumps as well it is not known what the device did: those samples are to be masked, and so are those
-    that a device's filter puts between the two sides. No path goes on from one recording to the next, and cameras that
-    see markers have no transmitter. None: nothing.
+    that a device's filter puts between the two sides. No path goes on from one recording to the next. None: nothing, as
+    in what cameras saw: people who walk past the origin, out of sight, are on its other side.
     """
     if take.markers:
         return None
