@@ -19,7 +19,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..maths.series import average_runs
-from ..maths.spool import POSE_BYTES, blocks_of, empty, hide, over_frames, seal
+from ..maths.spool import POSE_BYTES, blocks_of, empty, hide, over_frames, seal, take_rows
 from ..model.values import dataclass
 from .fits import PairFits, fit_pairs
 from .noise import DIFFERENCE_ORDER, NOISE_MAX_WINDOWS, Noise, sixth_differences
@@ -170,7 +170,7 @@ class _Read:
     @classmethod
     def of(cls, take: Take) -> _Read:
         starts = _window_starts(take)
-        place = take.p_world_body[starts + DIFFERENCE_ORDER // 2]
+        place = take_rows(take.p_world_body, starts + DIFFERENCE_ORDER // 2)
         return cls(*_find_marks(take), starts, sixth_differences(take, starts), place)
 
 
@@ -229,7 +229,7 @@ def digest_take(take: Take, good: Bools | None = None, every: int | None = None)
     lost = np.zeros(read.d6.shape[:2], dtype=bool)
     for k in range(DIFFERENCE_ORDER + 1):
         lost |= ~sound[read.starts + k]
-    d6, place = (np.where(lost[..., None], np.nan, part) for part in (read.d6, read.place))
+    d6, place = (hide(part, lost) for part in (read.d6, read.place)) if lost.any() else (read.d6, read.place)
     facts = (first, count, span, take.segment[first], seal(pose), seal(seen), origin, d6, place)
     made = Digest(every, take.frames, take.rate, *facts, read.spike, read.jump)
     _made[take] = [*[one for one in _made.get(take, ()) if one[0] is None], (good, made)]

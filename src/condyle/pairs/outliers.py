@@ -14,7 +14,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
 from ..maths.series import cut_blocks
-from ..maths.spool import blocks_of, over_frames
+from ..maths.spool import blocks_of, empty, over_frames
 
 if TYPE_CHECKING:
     from ..model.take import Take
@@ -149,7 +149,8 @@ def estimate_bars(take: Take, length: Floats, seen: Bools, least: float = GROSS_
     joints none of whose gaps is `least` times as long.
     """
     scale, window = estimate_scales(length, seen), take.count_frames(3 * LIVELY_S)
-    bars = np.tile(scale, (len(length), 1))
+    bars = empty(length.shape)
+    bars[...] = scale
     some = np.flatnonzero((length > least * scale + ROUNDING_M).any(axis=0))
     for part in blocks_of(len(some), 4 * length.itemsize * len(length)):
         joints = some[part]
