@@ -37,11 +37,11 @@ def test_an_array_lies_on_disk_from_the_limit_on(monkeypatch: pytest.MonkeyPatch
 
 def test_arrays_that_are_held_together_lie_on_disk_from_twice_the_limit_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spool, "_held", {})
-    monkeypatch.setenv(spool.ARRAY_BYTES, str(2 * spool.COUNTED_BYTES))
-    size = spool.COUNTED_BYTES * 3 // 2 // 8
+    monkeypatch.setenv(spool.ARRAY_BYTES, "8000")
+    size = 750
     first, second, third = (spool.empty((size,)) for _ in range(3))
     assert [spool.is_spooled(one) for one in (first, second, third)] == [False, False, True]
-    assert not spool.is_spooled(spool.empty((100,))), "small ones are not counted"
+    assert not spool.is_spooled(spool.empty((15,))), "small ones are not counted"
     part = first[5:7]
     del first
     assert spool.is_spooled(spool.empty((size,))), "a part keeps all of its array"

@@ -653,12 +653,14 @@ class _Shapes:
         return np.concatenate([self[:, rows][k][:, use] @ coefficient[use] for rows in self.rows])
 
 
-def pull_skin(blocks: Blocks, a: int) -> list[Floats]:
-    """(3 b, 9) each: skin that the other joints of the bodies of joint a pull along, which moves in the body's axes."""
+def pull_skin(blocks: Blocks, a: int, rows: slice = slice(None)) -> list[Floats]:
+    """(3 b, 9) each: skin that the other joints of the bodies of joint a pull along, which moves in the body's axes; in
+    all blocks, or in some.
+    """
     columns = []
-    for body, axes in zip(blocks.pairs[a], (blocks.R_child[:, a], blocks.R_parent[:, a]), strict=True):
+    for body, axes in zip(blocks.pairs[a], (blocks.R_child[rows, a], blocks.R_parent[rows, a]), strict=True):
         for other in blocks.find_neighbours(a, body):
-            columns.append((axes[..., None] * blocks.angle(int(other))[:, None, None]).reshape(3 * len(axes), -1))
+            columns.append((axes[..., None] * blocks.angle(int(other))[rows, None, None]).reshape(3 * len(axes), -1))
     return columns
 
 

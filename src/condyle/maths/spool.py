@@ -28,7 +28,7 @@ Array = NDArray[Any]
 ARRAY_BYTES = "CONDYLE_ARRAY_BYTES"  # environment variable: bytes from which an array lies on disk
 MEMORY_SHARE = 1 / 16  # of the memory, for one array
 ARRAYS_TOGETHER = 2  # times that, for all arrays that are held in memory
-COUNTED_BYTES = 2**20  # of an array from which on it counts among them
+COUNTED_SHARE = 1 / 64  # of the largest array, from which on one counts among them
 UNKNOWN_MEMORY_BYTES = 2**33  # where the system does not tell
 BLOCK_BYTES = 2**23  # of the arrays that are looked at together, in one block of frames
 POSE_BYTES = 96  # of one body in one frame: nine numbers of its rotation, three of its place
@@ -79,7 +79,7 @@ def empty(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
     if not _has_room(size):
         return np.frombuffer(_map_file(size), dtype).reshape(shape)
     array = np.empty(shape, dtype)
-    if size >= COUNTED_BYTES:
+    if size >= COUNTED_SHARE * largest_in_memory():
         key = object()
         _held[key] = ref(array, lambda _: _held.pop(key, None)), size
     return array
@@ -91,7 +91,7 @@ _held: dict[object, tuple[ref[Array], int]] = {}  # the arrays in memory and the
 def _has_room(size: int) -> bool:
     """Whether an array of so many bytes may be held in memory, by itself and beside those that are."""
     most = largest_in_memory()
-    if size < COUNTED_BYTES or size > most:
+    if size < COUNTED_SHARE * most or size > most:
         return size <= most
     return size + sum(held for _, held in list(_held.values())) <= ARRAYS_TOGETHER * most
 
