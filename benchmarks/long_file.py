@@ -31,27 +31,29 @@ from .speed import branching
 # Memory without the pages of files, which the system takes back when it needs them; looked at ten times a second.
 WATCH = """
 import json, pathlib, re, resource, subprocess, sys, time
-child, peak = subprocess.Popen(sys.argv[1:]), 0
+child, peak, waited = subprocess.Popen(sys.argv[1:]), 0, 0
 while child.poll() is None:
     found = re.search(r"RssAnon:\\s+(\\d+)", pathlib.Path(f"/proc/{child.pid}/status").read_text())
     peak = max(peak, int(found[1]) if found else 0)
+    waited = max(waited, int(pathlib.Path(f"/proc/{child.pid}/schedstat").read_text().split()[1]))
     time.sleep(0.1)
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
-print(json.dumps([used.ru_utime + used.ru_stime, peak * 1024]), file=sys.stderr)
+print(json.dumps([used.ru_utime + used.ru_stime, peak * 1024, waited / 1e9]), file=sys.stderr)
 """
 BODIES, RATE, SECONDS, PIECES = 16, 120.0, 120.0, 38  # new throughout up to 1.2 GB
 
 
 @dataclass(frozen=True)
 class Run:
-    """One fit of one file; its bytes and frames, seconds [s] of wall and processor, peak [bytes] of anonymous memory,
-    error [m] rms of centres, and what was told.
+    """One fit of one file; its bytes and frames, seconds [s] of wall, of processor and of waiting for one, peak [bytes]
+    of anonymous memory, error [m] rms of centres, and what was told.
     """
 
     size: int
     frames: int
     wall: float
     cpu: float
+    waited: float
     peak: int
     error: float
     findings: tuple[str, ...]
@@ -108,7 +110,7 @@ def fit(path: Path, world: World, array_bytes: int) -> Run:
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=here)
     wall = time.perf_counter() - begin
     skeleton = json.loads(done.stdout)
-    cpu, peak = json.loads(done.stderr.splitlines()[-1])
+    cpu, peak, waited = json.loads(done.stderr.splitlines()[-1])
     if "error" in skeleton:
         raise SystemExit(str(skeleton["error"]))
     return Run(
@@ -116,6 +118,7 @@ def fit(path: Path, world: World, array_bytes: int) -> Run:
         skeleton["take"]["frames"],
         wall,
         cpu,
+        waited,
         peak,
         error(skeleton, world),
         tuple(sorted({finding["code"] for finding in skeleton["findings"]})),
@@ -156,13 +159,14 @@ def main() -> None:
             progress(f"{size:g} GB written")
             runs.append(fit(path, worlds[0], given.array_bytes))
             progress(str(runs[-1]))
-    heads = ["file", "frames", "wall", "CPU", "speed", "peak memory", "centres off by"]
+    heads = ["file", "frames", "wall", "CPU", "waited for a core", "speed", "peak memory", "centres off by"]
     rows: list[Sequence[str]] = [
         [
             f"{run.size / 1e9:.1f} GB",
             f"{run.frames:,}",
             f"{run.wall:.0f} s",
             f"{run.cpu:.0f} s",
+            f"{run.waited:.0f} s",
             f"{run.size / 1e6 / run.cpu:.0f} MB per CPU second",
             f"{run.peak / 1e6:.0f} MB",
             f"{run.error * 1e3:.3f} mm",
@@ -171,9 +175,10 @@ def main() -> None:
     ]
     how = (
         f"`condyle fit` on condyle CSV files of {BODIES} sensors at {RATE:g} Hz, 3 mm and 0.5 degrees of noise, in a "
-        f"process of its own with {ARRAY_BYTES}={given.array_bytes}: wall and CPU time of the whole command, the most "
-        "anonymous memory it had, and the rms error of the joints' places. A file is made of "
-        f"{PIECES} walks of {SECONDS:g} s, over and over: more than {PIECES} of them repeat, noise and all."
+        f"process of its own with {ARRAY_BYTES}={given.array_bytes}: wall and CPU time of the whole command, how long "
+        "other programs had the cores that it could have used, the most anonymous memory it had, and the rms error of "
+        f"the joints' places. A file is made of {PIECES} walks of {SECONDS:g} s, over and over: more than {PIECES} of "
+        "them repeat, noise and all."
     )
     publish(
         "long_file",

@@ -7,6 +7,7 @@ import pytest
 
 from condyle.estimate.effects import _EffectProducts, _solve_open, _Sums, fit_effects
 from condyle.estimate.intervals import EFFECT_MIN_GAIN
+from condyle.maths import spool
 from condyle.maths.least_squares import OPEN_RATIO
 from condyle.simulate.device import colour_noise
 from tests.make.size import trials
@@ -124,6 +125,18 @@ def test_a_limit_is_shared_by_what_groups_explain_and_not_by_how_fast_they_grow(
         )
         assert both.variance.sum() == pytest.approx(limit)
         assert both.gain > alone.gain - 2e-3
+
+
+def test_products_of_a_long_series_are_added_up_part_by_part(rng, monkeypatch: pytest.MonkeyPatch) -> None:
+    fresh = np.isin(np.arange(40), [0, 13, 14, 21])
+    q, y, X = np.split(rng.standard_normal((2, 120, 9)), [3, 4], axis=2)
+    keep, names = np.ones((2, 3), dtype=bool), ("now", "near", "earlier", "change")
+    whole = _EffectProducts(y[..., 0], q, X, keep, fresh)
+    for blocks in (1, 7, 39):
+        monkeypatch.setattr(spool, "BLOCK_BYTES", blocks * 3 * 8 * 5 * 2)
+        parts = _EffectProducts(y[..., 0], q, X, keep, fresh)
+        for name in names:
+            np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=0, atol=1e-12)
 
 
 def test_several_are_fitted_together_as_they_are_one_by_one(rng) -> None:

@@ -12,6 +12,7 @@ import condyle
 from condyle.estimate import intervals
 from condyle.estimate.intervals import Blocks, Uncertainty, _bound_by_parts, estimate_uncertainty, long_run
 from condyle.estimate.solve import Solution, solve_together
+from condyle.maths import spool
 from condyle.model.take import join
 from condyle.pairs.fits import fit_pairs, refine_pairs
 from condyle.pairs.noise import estimate_noise
@@ -20,6 +21,7 @@ from condyle.simulate import Disturbances, World, chain, human, linkage, simulat
 from tests.make import machines
 
 PASSES = 0.8  # of the variance
+PART_SHARE = 1e-7  # of a covariance: what sums in another order change it by
 LITTLE_MORE = 1.1  # the parts are weighed as the whole is
 SIZE = 0.25  # of the size of gaps that are a third of the noise
 MOVED = 0.002  # m, of a centre that moves by a centimetre and a half
@@ -149,6 +151,23 @@ def test_expected_gap_is_position_noise_and_levers_of_orientation_noise() -> Non
     solution, _ = solved(world)
     expected = estimate_noise(world.take).gap_variance(*solution.joints)
     assert np.diagonal(solution.residual_cov) / expected == pytest.approx(np.ones(5), abs=0.2)
+
+
+@pytest.mark.parametrize("what", [{"soft_tissue": 0.005}, {"missing": 0.02, "spikes": 0.002}])
+def test_a_long_take_is_walked_in_parts_with_the_same_covariance(what: dict, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = simulate(linkage(), seconds=30, seed=4, disturbances=Disturbances(0.0015, np.radians(0.2), **what))
+    solution, whole = solved(world)
+    assert whole is not None
+    monkeypatch.setattr(spool, "BLOCK_BYTES", 20_000)
+    parts = estimate_uncertainty(world.take, replace(solution), estimate_noise(world.take))
+    assert parts is not None
+    shapes = intervals._Shapes(Blocks(world.take, solution), np.arange(1))
+    assert len(shapes.rows) > 1
+    size = np.abs(whole.covariance).max()
+    for name in ("covariance", "passing"):
+        np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=0, atol=PART_SHARE * size)
+    np.testing.assert_array_equal(parts.white, whole.white)
+    np.testing.assert_allclose(parts.effect, whole.effect, rtol=PART_SHARE)
 
 
 def test_takes_together_are_no_less_sure_than_one_by_one_even_where_they_contradict_each_other() -> None:

@@ -14,7 +14,7 @@ from condyle.estimate.kinds import PairMotion
 from condyle.estimate.structure import Structure, above_noise, find_plain_hinges, find_resting, infer_structure
 from condyle.estimate.support import measure_support
 from condyle.estimate.tree import Tree
-from condyle.maths import rotation
+from condyle.maths import rotation, spool
 from condyle.maths.graph import choose_root, spanning_tree
 from condyle.model.take import BodyMarker, Take
 from condyle.pairs.fits import PairFits, fit_pairs, refine_pairs
@@ -711,3 +711,15 @@ def test_edges_are_exchanged_before_any_rival_is_tried(monkeypatch: pytest.Monke
     names = np.array(world.take.names)
     assert {frozenset(pair) for pair in names[fits.pairs[plain]].tolist()} != true_edges(world)
     assert {frozenset(pair) for pair in names[fits.pairs[tree.edges]].tolist()} == true_edges(world)
+
+
+def test_a_gap_stands_alone_by_its_distance_from_those_around_it(rng, monkeypatch: pytest.MonkeyPatch) -> None:
+    gap = rng.standard_normal((40, 2, 3))
+    gap[[5, 6, 30], 1] = np.nan
+    expected = np.linalg.norm(gap, axis=2)  # at either end, and beside what is not seen
+    around = np.linalg.norm(gap[1:-1] - 0.5 * (gap[2:] + gap[:-2]), axis=2)
+    expected[1:-1] = np.where(np.isfinite(around), around, expected[1:-1])
+    for rows in (1, 2, 13, 40):
+        monkeypatch.setattr(spool, "BLOCK_BYTES", rows * 3 * gap[:1].nbytes)
+        np.testing.assert_allclose(structure._measure_alone(gap), np.nan_to_num(expected), rtol=1e-12)
+    assert structure._measure_alone(gap[:1])[0] == pytest.approx(expected[0])

@@ -35,6 +35,20 @@ def test_an_array_lies_on_disk_from_the_limit_on(monkeypatch: pytest.MonkeyPatch
     assert spool.empty((3, 0, 4)).shape == (3, 0, 4)
 
 
+def test_arrays_that_are_held_together_lie_on_disk_from_twice_the_limit_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spool, "_held", {})
+    monkeypatch.setenv(spool.ARRAY_BYTES, "8000")
+    size = 750
+    first, second, third = (spool.empty((size,)) for _ in range(3))
+    assert [spool.is_spooled(one) for one in (first, second, third)] == [False, False, True]
+    assert not spool.is_spooled(spool.empty((15,))), "small ones are not counted"
+    part = first[5:7]
+    del first
+    assert spool.is_spooled(spool.empty((size,))), "a part keeps all of its array"
+    del part
+    assert not spool.is_spooled(spool.empty((size,)))
+
+
 def test_the_limit_is_a_share_of_the_memory_unless_it_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(spool.ARRAY_BYTES, raising=False)
     assert spool.largest_in_memory() == int(spool._memory_bytes() / 16) > 2**20
@@ -120,6 +134,18 @@ def test_what_is_done_block_by_block_is_what_is_done_at_once(
     assert spool.join_arrays([a, a[:7]]).tobytes() == np.concatenate([a, a[:7]]).tobytes()
 
 
+def test_marks_that_become_numbers_are_walked_in_blocks_of_these(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spool, "BLOCK_BYTES", 8 * 30)
+    sizes = []
+
+    def count(part: spool.Array) -> spool.Array:
+        sizes.append(len(part))
+        return part.astype(np.float64)
+
+    assert spool.over_frames(count, np.ones((40, 3), dtype=bool)).all()
+    assert sizes == [10, 10, 10, 10]
+
+
 def test_an_array_on_disk_is_kept_as_it_is_and_one_in_memory_is_copied(on_disk: Path) -> None:
     array = spool.empty((5, 3))
     array[...] = 1.0
@@ -141,9 +167,11 @@ def test_large_numbers_of_another_type_become_floats_block_by_block(monkeypatch:
 def test_a_median_by_columns_is_that_of_all(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     values = rng.standard_normal((31, 5, 4))
     values[rng.random(values.shape) < 0.2] = np.nan
-    whole = median(values)
-    monkeypatch.setattr("condyle.maths.robust.BLOCK_BYTES", 600)
-    assert median(values).tobytes() == whole.tobytes()
+    whole, turned = median(values), median(values.T)
+    for few in (300, 600, 1000):  # less than a column, some columns, and all of one body
+        monkeypatch.setattr("condyle.maths.robust.BLOCK_BYTES", few)
+        assert median(values).tobytes() == whole.tobytes()
+        assert median(values.T).tobytes() == turned.tobytes()
 
 
 @pytest.mark.parametrize("limit", ["0", "1000000"])

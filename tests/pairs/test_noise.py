@@ -179,6 +179,19 @@ def test_noise_that_grows_with_range_is_told_by_place() -> None:
     assert inside > 0.9
 
 
+def test_the_rule_by_place_is_summed_part_by_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    far = Disturbances(position_noise=0.001, orientation_noise=0.002, range_power=4, range_scale=1.0)
+    digest = digest_take(simulate(human(), "walk", seconds=30, seed=2, disturbances=far).take)
+    square = digest.d6[..., 0].copy()
+    square[::7, 3] = np.nan
+    rules = [fit_place_noise(square, digest.place)]
+    monkeypatch.setattr("condyle.maths.spool.BLOCK_BYTES", 50_000)
+    rules.append(fit_place_noise(square, digest.place))
+    whole, parts = ([one.centre, one.size, one.beta, one.level] for one in rules if one is not None)
+    for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
 def test_the_rule_by_place_is_the_same_for_frames_it_was_not_fitted_to() -> None:
     far = Disturbances(position_noise=0.001, orientation_noise=0.002, range_power=4, range_scale=1.0)
     take = simulate(human(), "walk", seconds=30, seed=2, disturbances=far).take

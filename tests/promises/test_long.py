@@ -24,12 +24,15 @@ SAME_M = 1e-9  # m, of joints by least squares, however frames are cut into bloc
 NEAR_M = 1e-5  # m, of joints by the default
 FEW_BYTES = 2**16  # of a block of frames
 FROZEN_S = 25.0  # s
-MOST_GROWTH = 2.0  # bytes of memory for a byte of poses more: 1 here, 0.5 over ten minutes, 7 without the disk
+MOST_GROWTH = 0.15  # bytes of memory for a byte of poses more: none here, 0.3 where one stage holds what it has of rows
 NOISE = Disturbances(position_noise=0.003, orientation_noise=0.008, spikes=0.002, missing=0.02)
 # The most memory of a fit and its saving that no file stands behind, in bytes.
 WATCH = """
 import json, sys, threading, time
 import condyle
+from condyle.maths import robust, spool
+
+spool.BLOCK_BYTES = robust.BLOCK_BYTES = 2**19  # so that a few minutes are many blocks
 
 def used():
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("RssAnon")) * 1024
@@ -109,19 +112,20 @@ def test_a_sensor_that_freezes_for_long_is_masked_throughout(take: Take) -> None
     assert not fit.take.seen[first:stop, body].any()
 
 
+@pytest.mark.costly
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
-def test_memory_hardly_grows_with_the_length_of_a_recording(tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_length_of_a_recording(tmp_path: Path) -> None:
     one = simulate(human(), "exercise", seconds=60, rate=120.0, seed=1).take
     rng = np.random.default_rng(7)
     used, poses = [], []
-    for minutes in (1, 3):
+    for minutes in (3, 9):
         n = minutes * one.frames
         R = np.tile(one.R_world_body, (minutes, 1, 1, 1)) @ rotation.from_vector(
             0.008 * rng.standard_normal((n, one.bodies, 3))
         )
         p = np.tile(one.p_world_body, (minutes, 1, 1)) + 0.003 * rng.standard_normal((n, one.bodies, 3))
         write_take_npz(tmp_path / "take.npz", Take(one.names, np.arange(n) / 120.0, R, p))
-        environment = {**os.environ, spool.ARRAY_BYTES: "2000000", "TMPDIR": str(tmp_path), "OPENBLAS_NUM_THREADS": "1"}
+        environment = {**os.environ, spool.ARRAY_BYTES: "500000", "TMPDIR": str(tmp_path), "OPENBLAS_NUM_THREADS": "1"}
         command = [sys.executable, "-c", WATCH, str(tmp_path / "take.npz"), str(tmp_path / f"out{minutes}")]
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
         peak, frames = json.loads(done.stdout)

@@ -8,11 +8,12 @@ alike in a short or slow take have a second solution, in which effects of many t
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from ..maths.least_squares import factor_columns, invert_open, invert_positive, solve_triangle
+from ..maths.spool import blocks_of
 from ..model.values import dataclass
 
 if TYPE_CHECKING:
@@ -34,6 +35,14 @@ CORRELATION_MIN = 0.05  # from block to block, below which nothing is whitened
 CORRELATION_MAX = 0.95  # from block to block, above which noise would be taken for a drift
 
 
+class Columns(Protocol):
+    """Columns (P, r b, F) of which rows are made when they are asked for."""
+
+    shape: tuple[int, ...]
+
+    def __getitem__(self, rows: tuple[slice, slice]) -> Floats: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Effects:
     """Effects that were found in each of several y.
@@ -50,18 +59,22 @@ class Effects:
 
 
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")  # of poses that are no motion
-def fit_effects(y: Floats, Q: Floats, X: Floats, groups: Ints, fresh: Bools, limit: Floats | float = np.inf) -> Effects:
+def fit_effects(
+    y: Floats, Q: Floats, X: Floats | Columns, groups: Ints, fresh: Bools, limit: Floats | float = np.inf
+) -> Effects:
     """Effects of y (..., r b), r rows a block, when the rest is correlated from block to block: without the whitening,
     slow noise is taken for effects of the slow motion.
 
     Q       (..., r b, K) columns whose coefficients are free;  X (..., r b, F) those of effects, column k of group
-            groups[k]
+            groups[k]; or what gives rows of (P, r b, F) when they are asked for
     fresh   (b,) blocks that follow none
     limit   (...) most that the variances may add up to
     """
     batch, (rows, K) = y.shape[:-1], Q.shape[-2:]
     q, r, keep = factor_columns(Q.reshape(-1, rows, K))  # columns that are alike would be told apart by rounding
-    series = _EffectProducts(y.reshape(-1, rows), q, X.reshape(len(q), rows, -1), keep, fresh)
+    series = _EffectProducts(
+        y.reshape(-1, rows), q, X.reshape(len(q), rows, -1) if isinstance(X, np.ndarray) else X, keep, fresh
+    )
     limits = np.broadcast_to(np.asarray(limit, dtype=np.float64), batch).reshape(-1)
     rho = np.zeros(len(q))
     variance, b, likely = maximise_likelihood(series, rho, groups, limits)
@@ -90,24 +103,27 @@ class _EffectProducts:
     now - rho near + rho^2 (earlier - first), where `near` are those with the block before, both ways round.
     """
 
-    def __init__(self, y: Floats, q: Floats, X: Floats, keep: Bools, fresh: Bools) -> None:
+    def __init__(self, y: Floats, q: Floats, X: Floats | Columns, keep: Bools, fresh: Bools) -> None:
         """y (P, r b), orthonormal columns q (P, r b, K) but for those that are not kept (P, K), and X (P, r b, F)."""
         self.blocks, self.rows, self.columns = len(fresh), y.shape[1], q.shape[2]
         self.first = int(fresh.sum())
         self.known = self.rows - keep.sum(axis=1)  # rows that the free columns leave
-        last, size = np.append(fresh[1:], True), self.columns + 1 + X.shape[2]
-        self.now, self.near, self.earlier, self.change = np.empty((4, len(y), size, size))
-        table = np.empty((self.rows, size))
-        rows, follows = table.reshape(self.blocks, -1, size), np.flatnonzero(~fresh[1:])
-        for k in range(len(y)):
-            table[:, : self.columns], table[:, self.columns], table[:, self.columns + 1 :] = q[k], y[k], X[k]
-            begins, ends = rows[fresh].reshape(-1, size), rows[last].reshape(-1, size)
-            both = (rows[1:] + rows[:-1])[follows if len(follows) < self.blocks - 1 else slice(None)].reshape(-1, size)
-            self.now[k] = table.T @ table
-            self.earlier[k] = self.now[k] - ends.T @ ends
-            later = self.now[k] - begins.T @ begins
-            self.near[k] = both.T @ both - self.earlier[k] - later  # one product of a matrix with itself
-            self.change[k] = self.earlier[k] + later - self.now[k]
+        size, width = self.columns + 1 + X.shape[2], self.rows // self.blocks
+        self.now, begins, ends, both = np.zeros((4, len(y), size, size))
+        for part in blocks_of(self.blocks, 8 * width * X.shape[2] * len(y)):
+            before = slice(max(part.start - 1, 0), part.stop)  # with the block before the first of the part
+            rows = slice(width * before.start, width * before.stop)
+            tables = np.concatenate([q[:, rows], y[:, rows, None], X[:, rows]], axis=2)
+            for k, table in enumerate(tables.reshape(len(y), -1, width, size)):
+                own = table[part.start - before.start :]
+                self.now[k] += _multiply(own)
+                begins[k] += _multiply(own[fresh[part]])
+                ends[k] += _multiply(own[np.append(fresh[1:], True)[part]])
+                follows = ~fresh[before.start + 1 : part.stop]
+                both[k] += _multiply((table[1:] + table[:-1])[slice(None) if follows.all() else follows])
+        self.earlier, later = self.now - ends, self.now - begins
+        self.near = both - self.earlier - later  # one product of a matrix with itself
+        self.change = self.earlier + later - self.now
         problem, column = np.nonzero(~keep)
         self.now[problem, column, column] = 1.0  # in the place of a column that says nothing
 
@@ -165,6 +181,12 @@ class _EffectProducts:
         inner, volume = self.clear(rho, 1)
         noise = np.maximum(inner[:, 0, 0] / self.known, 1e-300)
         return np.asarray(-0.5 * self.known * (1 + np.log(noise)) - volume + self.log_shrinkage(rho))
+
+
+def _multiply(rows: Floats) -> Floats:
+    """(F, F) products of the columns of (b, r, F)."""
+    flat = rows.reshape(-1, rows.shape[2])
+    return np.asarray(flat.T @ flat)
 
 
 def _transpose(values: Floats) -> Floats:

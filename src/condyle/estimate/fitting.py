@@ -11,6 +11,7 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import choose_root, orient
+from ..maths.spool import over_frames
 from ..model.options import FitOptions, TreeScore
 from ..model.take import WORLD, Take
 from ..model.values import dataclass
@@ -172,7 +173,7 @@ def _by_frames(rows: RowTake, solution: Solution, noise: Noise) -> Solution:
     """A solution by rows with weights and the gaps' covariance of frames, where white noise is larger."""
     if rows.digest is None:
         return solution
-    both: Bools = np.asarray(rows.good[:, solution.pairs].all(axis=2))
+    both = over_frames(lambda good: good[:, solution.pairs].all(axis=2), rows.good)
     white = (1 - 1 / rows.every) * noise.gap_covariance(*solution.joints)
     read = SolvedRows(rows, solution.weight, solution.residual_cov)
     weight = rows.to_frames(solution.weight, both)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -22,7 +22,8 @@ from ..maths.arrays import evenly
 from ..maths.least_squares import INDEPENDENT_RATIO, clear_of, factor_columns, invert_normal, is_well_conditioned
 from ..maths.robust import median
 from ..maths.series import average_runs, block_starts, segment_slices
-from ..maths.spool import blocks_of, one_of_many
+from ..maths.spool import blocks as spool_blocks
+from ..maths.spool import blocks_of, empty, over_frames
 from ..model.values import dataclass
 from ..pairs.inverse import NearInverse, WholeInverse, invert_joints
 from ..pairs.normal import COVARIANCE_LOADING, weigh_joints
@@ -38,7 +39,6 @@ BLOCK_RATE_HZ = 6.0  # Hz: motion is slower, white noise is averaged away
 OWN_GROUPS, LOCAL_GROUPS, EFFECT_GROUPS = 2, 3, 5  # of effects: of the joint's own angle, of any, and of the place too
 # Shapes in each, along three axes: by the joint's angles, their products, other joints' angles; by arm, arm and place.
 GROUP_COLUMNS = (9, 18, 9, 9, 27)
-LARGE_TABLES = 4  # of poses and designs of all blocks and joints, held together: on disk where they are too large
 BLOCK_MIN_COUNT = 60  # a short take is cut into shorter blocks
 CORRELATION_LAG_S = 1.0  # s over which what is left after the effects may still be correlated
 WHITE_CORRELATION_SE = 2.6  # standard errors of the first autocorrelation that still count as none
@@ -156,8 +156,8 @@ def _carry_errors(
         return None
     covariance = solution.residual_cov if solution.together else np.diag(np.diagonal(solution.residual_cov))
     S: Floats = np.asarray(np.linalg.inv(covariance))
-    flat = (blocks.Z * np.sqrt(blocks.weight)[:, None, :, None]).reshape(3 * blocks.count, 6 * J)
-    rows = flat
+    weighted = over_frames(lambda Z, w: Z * np.sqrt(w)[:, None, :, None], blocks.Z, blocks.weight)
+    rows = flat = weighted.reshape(3 * blocks.count, 6 * J)
     if lag > 0:
         # The solution weighs errors e by D'DZ, where D takes the differences, instead of by Z.
         rows, flat = blocks.differences(flat, lag)
@@ -172,18 +172,24 @@ def _carry_errors(
     # Where most joints come apart by noise alone no skin moves and no field is bent: what another one shows is its own.
     clean, world = bool(2 * small.sum() > J), not take.markers  # bodies that cameras see are in no bent field
 
-    def pull(joints: Ints, shapes: Floats) -> Iterator[Floats]:
-        for a, X, along in zip(joints.tolist(), shapes, blocks.move_along(joints), strict=True):
+    def pull(joints: Ints, shapes: _Shapes) -> Iterator[Floats]:
+        for k, (a, along) in enumerate(zip(joints.tolist(), blocks.move_along(joints), strict=True)):
             at = inverse.reach(a)
-            near = flat if len(at) == flat.shape[1] else flat[:, at]
-            yield np.concatenate([near.T @ X, near.T @ along], axis=1)
+            pulled = np.zeros((len(at), shapes.shape[2] + along.shape[1]))
+            for part in shapes.rows:
+                near = flat[part] if len(at) == flat.shape[1] else flat[part][:, at]
+                pulled += np.concatenate([near.T @ shapes[:, part][k], near.T @ along[part]], axis=1)
+            yield pulled
 
-    found = list(_find_effects(blocks, explained, white, clean, world, pull))
+    found, stretch, rest = list[_GapEffects](), np.ones(J), empty((blocks.count, 3, J))
+    for a, (one, left) in enumerate(_find_effects(blocks, explained, white, clean, world, pull)):
+        rest[..., a] = left
+        stretch[a] = 1.0 if one.white else long_run(left, blocks.step, blocks.run)
+        found.append(one)
     white = np.array([one.white for one in found])
     V, faint, hidden = _carry_effects(blocks, found, pull, inverse, S, world)
-    rest = np.stack([one.rest for one in found], axis=2)  # (b, 3, J)
-    stretch = np.array([1.0 if one.white else long_run(one.rest, blocks.step, blocks.run) for one in found])
-    C = np.einsum("bxi,bxj->ij", rest, rest) / (3 * blocks.count) * np.sqrt(stretch[:, None] * stretch)
+    left_products = np.asarray(sum(np.einsum("bxi,bxj->ij", rest[k], rest[k]) for k in spool_blocks(rest)))
+    C = left_products / (3 * blocks.count) * np.sqrt(stretch[:, None] * stretch)
 
     def carry(covariance: Floats) -> Floats:
         return inverse.carry(weigh_joints(products, S @ covariance @ S))
@@ -210,31 +216,27 @@ def _carry_errors(
 class _GapEffects:
     """Effects in the gap of one joint.
 
-    base      (3 b, K) orthonormal columns of its centre, weighted as the gap is
     variance  (G,) [m^2] of each group, and the most [m^2] that they may add up to
-    rest      (b, 3) [m] what they leave of the gap
     gain      twice the log likelihood that they gain over correlated noise
     shown     [m] rms length of the gap that follows the angle, and the place
     pulled    (r, F + 2) what its shapes do to the unknowns' right side; None where they were not asked for
     """
 
-    base: Floats
     variance: Floats
     limit: float
-    rest: Floats
     gain: float
     shown: tuple[float, float]
     white: bool
     pulled: Floats | None = None
 
 
-Pull = Callable[["Ints", "Floats"], Iterator["Floats"]]
+Pull = Callable[["Ints", "_Shapes"], Iterator["Floats"]]
 
 
 def _find_effects(
     blocks: Blocks, explained: Floats, white: Bools, clean: bool, world: bool, pull: Pull
-) -> Iterator[_GapEffects]:
-    """The effects at each joint.
+) -> Iterator[tuple[_GapEffects, Floats]]:
+    """The effects at each joint, and (b, 3) [m] what they leave of its gap.
 
     explained   (J,) [m^2] per axis variance of the gap that the sensors' noise makes
     white       (J,) joints whose gap looks like noise alone
@@ -246,7 +248,7 @@ def _find_effects(
         joints = np.arange(part.start, part.stop)
         root, total = np.sqrt(blocks.weight[:, joints].T), np.maximum(blocks.weight[:, joints].sum(axis=0), 1e-300)
         y = (blocks.gap[:, :, joints].transpose(2, 0, 1) * root[..., None]).reshape(len(joints), -1)
-        Q = (blocks.strip_turn_noise(joints).transpose(2, 0, 1, 3) * root[..., None, None]).reshape(*y.shape, 6)
+        Q = blocks.weigh_unknowns(joints)
         q, _, keep = factor_columns(Q)
         clear = clear_of(q, y[..., None])[..., 0]
         # Of an error that follows the joint's angle a part looks like another centre and leaves no gap: a third in
@@ -255,18 +257,19 @@ def _find_effects(
         limit = FOLLOWING_MAX_SHARE * np.einsum("jn,jn->j", clear, clear) / total / 3
         none = white[joints].copy()
         if none.any():
-            X = blocks.weight_features(joints[none], world=False)
             free = keep[none].sum(axis=1)
-            none[none] = _chi2_of_bend(clear[none], q[none], free, X) <= BEND_MIN_CHI2
+            shapes = _Shapes(blocks, joints[none], world=False)
+            none[none] = _chi2_of_bend(clear[none], q[none], free, shapes) <= BEND_MIN_CHI2
+            del shapes
         some = np.flatnonzero(~none)
-        effects: Iterator[_GapEffects] = iter(())
+        effects: Iterator[tuple[_GapEffects, Floats]] = iter(())
         if len(some):
             facts = (y[some], Q[some], q[some], limit[some], total[some], explained[joints[some]], white[joints[some]])
             effects = _fit_gaps(blocks, joints[some], *facts, clean, world, pull)
         quiet = np.zeros(len(GROUP_COLUMNS) if world else LOCAL_GROUPS)
         for k in range(len(joints)):
             if none[k]:
-                yield _GapEffects(q[k], quiet, float(limit[k]), clear[k].reshape(-1, 3), 0.0, (0.0, 0.0), True)
+                yield _GapEffects(quiet, float(limit[k]), 0.0, (0.0, 0.0), True), clear[k].reshape(-1, 3)
             else:
                 yield next(effects)
 
@@ -284,20 +287,20 @@ def _fit_gaps(
     clean: bool,
     world: bool,
     pull: Pull,
-) -> Iterator[_GapEffects]:
+) -> Iterator[tuple[_GapEffects, Floats]]:
     """The effects at joints (P,) with gaps y (P, 3 b), the unknowns' columns Q and orthonormal ones q (P, 3 b, 6) for
     them, the most that effects may add up to (P,) [m^2], and the weight of all blocks (P,).
     """
-    X = _shapes(blocks, joints, q, world)
+    X = _scale_shapes(blocks, joints, q, world)
     count = EFFECT_GROUPS if world else LOCAL_GROUPS
     groups = np.repeat(np.arange(count), GROUP_COLUMNS[:count])
     found = fit_effects(y, Q, X, groups, blocks.fresh, limit)
     for k, (gain, pulled) in enumerate(zip(found.gain, pull(joints, X), strict=True)):
-        rest = (y[k] - Q[k] @ found.free[k] - X[k] @ found.random[k]).reshape(-1, 3)
+        rest = (y[k] - Q[k] @ found.free[k] - X.apply(k, found.random[k])).reshape(-1, 3)
         shown = (0.0, 0.0)
         if gain > EFFECT_MIN_GAIN:  # without what another centre would explain as well
             shared = groups < OWN_GROUPS, groups >= LOCAL_GROUPS
-            parts = (clear_of(q[k], X[k][:, own] @ found.random[k][own]) for own in shared)
+            parts = (clear_of(q[k], X.apply(k, found.random[k], own)) for own in shared)
             angle_part, place_part = (float(np.sqrt(part @ part / total[k])) for part in parts)
             shown = angle_part, place_part
         variance, most = found.variance[k], float(limit[k])
@@ -312,16 +315,16 @@ def _fit_gaps(
                 variance[OWN_GROUPS:] *= sure
                 variance *= gain > 0
         noise = bool(white[k]) and gain <= EFFECT_MIN_GAIN
-        yield _GapEffects(q[k], variance, most, rest, float(gain), shown, noise, pulled)
+        yield _GapEffects(variance, most, float(gain), shown, noise, pulled), rest
 
 
-def _shapes(blocks: Blocks, joints: Ints, q: Floats, world: bool) -> Floats:
+def _scale_shapes(blocks: Blocks, joints: Ints, q: Floats, world: bool) -> _Shapes:
     """(P, 3 b, F) shapes an error could take at joints (P,) in the size that shows beside their centres' columns q,
     weighted as their gaps are.
     """
-    X = blocks.weight_features(joints, pulled=True, world=world)
+    X = _Shapes(blocks, joints, pulled=True, world=world)
     share = _measure_shown_shares(q, X)
-    X /= np.sqrt(np.repeat(share, GROUP_COLUMNS[: share.shape[1]], axis=1))[:, None]
+    X.divide(np.sqrt(np.repeat(share, GROUP_COLUMNS[: share.shape[1]], axis=1)))
     return X
 
 
@@ -332,17 +335,17 @@ def _pull_shapes(
     left, made = [a for a in joints.tolist() if found[a].pulled is None], dict[int, "Floats"]()
     for part in blocks_of(len(left), 3 * 8 * blocks.count * sum(GROUP_COLUMNS)):
         own = np.array(left[part])
-        shapes = _shapes(blocks, own, np.stack([found[a].base for a in own]), world)
+        shapes = _scale_shapes(blocks, own, factor_columns(blocks.weigh_unknowns(own))[0], world)
         made |= dict(zip(own.tolist(), pull(own, shapes), strict=True))
     for a in joints.tolist():
         pulled = found[a].pulled
         yield a, made[a] if pulled is None else pulled
 
 
-def _measure_shown_shares(q: Floats, X: Floats) -> Floats:
+def _measure_shown_shares(q: Floats, X: _Shapes) -> Floats:
     """(P, G) of the squared columns of each group, the share that lies outside the orthonormal columns q."""
-    onto = np.swapaxes(q, 1, 2) @ X
-    hidden, whole = np.einsum("pkf,pkf->pf", onto, onto), np.einsum("pnf,pnf->pf", X, X)
+    onto = X.multiply(q)
+    hidden, whole = np.einsum("pkf,pkf->pf", onto, onto), X.square()
     begin = np.concatenate([[0], np.cumsum(GROUP_COLUMNS)])
     begin = begin[begin < X.shape[2]]
     hidden, whole = (np.add.reduceat(part, begin, axis=1) for part in (hidden, whole))
@@ -414,15 +417,20 @@ class Blocks:
         R_child, R_parent = _block_means(take.R_world_body, (i, j), w, first, total)
         p_child, p_parent = _block_means(take.p_world_body, (i, j), w, first, total)
         self.halves = solution.p_child_joint, solution.p_parent_joint
-        d = p_parent - p_child
-        self.place = 0.5 * (p_parent + p_child)
+        self.place = over_frames(lambda parent, child: 0.5 * (parent + child), p_parent, p_child)
         self.R_child, self.R_parent = R_child, R_parent
-        Z = np.concatenate([R_child, -R_parent], axis=3).transpose(0, 2, 1, 3)
-        self.Z = one_of_many(Z, LARGE_TABLES)  # (b, 3, J, 6)
-        self.arm = np.einsum("bjxy,jy->bjx", R_child, solution.p_child_joint) - np.einsum(
-            "bjxy,jy->bjx", R_parent, solution.p_parent_joint
-        )  # the sensors' distance as the joint has it; the measured one would explain its own noise
-        self.gap = (self.arm - d).transpose(0, 2, 1)  # (b, 3, J)
+        self.Z = over_frames(  # (b, 3, J, 6)
+            lambda child, parent: np.concatenate([child, -parent], axis=3).transpose(0, 2, 1, 3), R_child, R_parent
+        )
+        self.arm = over_frames(  # the sensors' distance as the joint has it; the measured one would explain its noise
+            lambda child, parent: (
+                np.einsum("bjxy,jy->bjx", child, self.halves[0]) - np.einsum("bjxy,jy->bjx", parent, self.halves[1])
+            ),
+            *(R_child, R_parent),
+        )
+        self.gap = over_frames(  # (b, 3, J)
+            lambda arm, parent, child: (arm - (parent - child)).transpose(0, 2, 1), self.arm, p_parent, p_child
+        )
 
     def thin(self, most: int) -> Blocks:
         """So many of the blocks at most, evenly spread, with the angles that they have among all."""
@@ -473,12 +481,16 @@ class Blocks:
     @cached_property
     def _turns(self) -> tuple[Floats, Floats]:
         """(b, J, 3) [rad] the same of all joints, and (J, 3, 3) their middle poses, parents as children see them."""
-        relative = np.swapaxes(self.R_child, 2, 3) @ self.R_parent
         known = (self.weight > 0)[..., None, None]
-        relative = rotation.project(relative if known.all() else np.where(known, relative, np.eye(3)))
-        mean = (relative * known).sum(axis=0)
+
+        def relate(child: Floats, parent: Floats, known: Bools) -> Floats:
+            relative = np.swapaxes(child, 2, 3) @ parent
+            return rotation.project(relative if known.all() else np.where(known, relative, np.eye(3)))
+
+        relative = over_frames(relate, self.R_child, self.R_parent, known)
+        mean = np.asarray(sum((relative[rows] * known[rows]).sum(axis=0) for rows in spool_blocks(relative)))
         middle = rotation.project(np.where(known.any(axis=0), mean, np.eye(3)))
-        return rotation.between(np.broadcast_to(middle, relative.shape), relative), middle
+        return over_frames(lambda part: rotation.between(np.broadcast_to(middle, part.shape), part), relative), middle
 
     @property
     def _angles(self) -> Floats:
@@ -525,6 +537,12 @@ class Blocks:
             Z[:, :, noisy, :3] = (self.R_parent[:, joints[noisy]] @ np.swapaxes(turned, 2, 3)).transpose(0, 2, 1, 3)
         return Z
 
+    def weigh_unknowns(self, joints: Ints) -> Floats:
+        """(P, 3 b, 6) the same, joint by joint, weighted as the gaps are."""
+        root = np.sqrt(self.weight[:, joints].T)
+        Z = self.strip_turn_noise(joints).transpose(2, 0, 1, 3) * root[..., None, None]
+        return np.asarray(Z.reshape(len(joints), -1, 6))
+
     def find_neighbours(self, joint: int, bodies: Ints) -> Ints:
         """The other joints that these bodies of a joint have."""
         near = (self.pairs[..., None] == bodies).any(axis=(1, 2))
@@ -549,6 +567,10 @@ class Blocks:
         pulled  those that follow the angles of the other joints of its bodies
         world   those that follow the sensors' place
         """
+        return self.shape_rows(joints, *self.find_shapes(joints, pulled, world), slice(0, self.count))
+
+    def find_shapes(self, joints: Ints, pulled: bool, world: bool) -> tuple[list[Floats], int]:
+        """(P, b, k) of each group what its shapes follow, of unit size, and how many of them move in a body's axes."""
         known = self.weight[:, joints].T > 0
         count = np.maximum(known.sum(axis=1), 1)[:, None]
         angle = self._scale_angles(joints)
@@ -563,10 +585,14 @@ class Blocks:
             square = (np.square(place).sum(axis=2) * known).sum(axis=1) / (3 * count[:, 0])
             place = place / np.maximum(np.sqrt(np.where(known.any(axis=1), square, 1.0)), 1e-9)[:, None, None]
             values += [arm, (arm[..., None] * place[:, :, None]).reshape(*arm.shape[:2], 9)]
-        out = np.zeros((len(joints), self.count, 3, 3 * sum(part.shape[2] for part in values)))
-        R, start = self.R_parent[:, joints].transpose(1, 0, 2, 3), 0
-        for group, part in enumerate(values):
-            unit, wide = _unit(part, known), 3 * part.shape[2]
+        return [_unit(part, known) for part in values], in_body
+
+    def shape_rows(self, joints: Ints, units: list[Floats], in_body: int, rows: slice) -> Floats:
+        """(P, 3 r, F) the shapes of joints (P,) in some of the blocks, from what they follow: see `find_shapes`."""
+        R, start = self.R_parent[rows][:, joints].transpose(1, 0, 2, 3), 0
+        out = np.zeros((len(joints), R.shape[1], 3, 3 * sum(unit.shape[2] for unit in units)))
+        for group, whole in enumerate(units):
+            unit, wide = whole[:, rows], 3 * whole.shape[2]
             columns = out[..., start : start + wide].reshape(*out.shape[:3], 3, -1)
             if group < in_body:  # displacements live in a body's own axes,
                 np.multiply(R[..., None], unit[:, :, None, None], out=columns)
@@ -574,21 +600,67 @@ class Blocks:
                 for x in range(3):
                     columns[:, :, x, x] = unit
             start += wide
-        return out.reshape(len(joints), 3 * self.count, -1)
-
-    def weight_features(self, joints: Ints, pulled: bool = False, world: bool = True) -> Floats:
-        """The same, weighted as the gaps are."""
-        X = self.features(joints, pulled, world)
-        X *= np.repeat(np.sqrt(self.weight[:, joints].T), 3, axis=1)[..., None]
-        return X
+        return out.reshape(len(joints), 3 * R.shape[1], -1)
 
 
-def pull_skin(blocks: Blocks, a: int) -> list[Floats]:
-    """(3 b, 9) each: skin that the other joints of the bodies of joint a pull along, which moves in the body's axes."""
+class _Shapes:
+    """Shapes (P, 3 b, F) that errors could take at joints (P,), weighted as their gaps are. Those of a long take are
+    made anew whenever rows of them are asked for, since all of them are many times its gaps.
+    """
+
+    def __init__(self, blocks: Blocks, joints: Ints, pulled: bool = False, world: bool = True) -> None:
+        self._blocks, self._joints, self._facts = blocks, joints, blocks.find_shapes(joints, pulled, world)
+        self.shape: tuple[int, ...] = len(joints), 3 * blocks.count, 3 * sum(unit.shape[2] for unit in self._facts[0])
+        self._size: Floats | None = None
+        self._whole: Floats | None = None
+        parts = blocks_of(blocks.count, 3 * 8 * self.shape[0] * self.shape[2])
+        self.rows = [slice(3 * part.start, 3 * part.stop) for part in parts]
+        if len(self.rows) == 1:
+            self._whole = self._make(self.rows[0])
+
+    def _make(self, rows: slice) -> Floats:
+        part = slice(rows.start // 3, rows.stop // 3)
+        X = self._blocks.shape_rows(self._joints, *self._facts, part)
+        X *= np.repeat(np.sqrt(self._blocks.weight[part, self._joints].T), 3, axis=1)[..., None]
+        return X if self._size is None else np.divide(X, self._size[:, None], out=X)
+
+    def __getitem__(self, key: tuple[slice, slice]) -> Floats:
+        """Rows of the shapes of all joints, from the first of a block to the last of one."""
+        return self._make(key[1]) if self._whole is None else self._whole[key]
+
+    def divide(self, size: Floats) -> None:
+        """Makes every column smaller by a factor (P, F)."""
+        self._size = size
+        if self._whole is not None:
+            self._whole /= size[:, None]
+
+    def multiply(self, left: Floats) -> Floats:
+        """(P, K, F) the products with columns (P, 3 b, K)."""
+        return np.asarray(sum(np.swapaxes(left[:, rows], 1, 2) @ self[:, rows] for rows in self.rows))
+
+    def gram(self) -> Floats:
+        """(P, F, F) the products with each other."""
+        parts = (self[:, rows] for rows in self.rows)
+        return np.asarray(sum(np.swapaxes(X, 1, 2) @ X for X in parts))
+
+    def square(self) -> Floats:
+        """(P, F) the sum of the squares of each column."""
+        parts = (self[:, rows] for rows in self.rows)
+        return np.asarray(sum(np.einsum("pnf,pnf->pf", X, X) for X in parts))
+
+    def apply(self, k: int, coefficient: Floats, use: Bools | slice = slice(None)) -> Floats:
+        """(3 b,) the shapes of the k-th joint that are in use (F,), times their coefficients (F,), added up."""
+        return np.concatenate([self[:, rows][k][:, use] @ coefficient[use] for rows in self.rows])
+
+
+def pull_skin(blocks: Blocks, a: int, rows: slice = slice(None)) -> list[Floats]:
+    """(3 b, 9) each: skin that the other joints of the bodies of joint a pull along, which moves in the body's axes; in
+    all blocks, or in some.
+    """
     columns = []
-    for body, axes in zip(blocks.pairs[a], (blocks.R_child[:, a], blocks.R_parent[:, a]), strict=True):
+    for body, axes in zip(blocks.pairs[a], (blocks.R_child[rows, a], blocks.R_parent[rows, a]), strict=True):
         for other in blocks.find_neighbours(a, body):
-            columns.append((axes[..., None] * blocks.angle(int(other))[:, None, None]).reshape(3 * len(axes), -1))
+            columns.append((axes[..., None] * blocks.angle(int(other))[rows, None, None]).reshape(3 * len(axes), -1))
     return columns
 
 
@@ -611,28 +683,24 @@ def _block_means(
     Where all frames of a block count alike, as most do, that is the mean of the body, whichever joint it has.
     """
     stop, of = np.append(first[1:], len(values)), values.shape[2:]
-    plain = np.empty((len(first), *values.shape[1:]))
-    for some in blocks_of(len(first), int((stop - first).max(initial=1)) * values[:1].nbytes):
+    longest, plain = int((stop - first).max(initial=1)), empty((len(first), *values.shape[1:]))
+    for some in blocks_of(len(first), longest * values[:1].nbytes):
         begin, end = int(first[some.start]), int(stop[some.stop - 1])
         part, count = values[begin:end].reshape(end - begin, -1), (stop - first)[some]
         plain[some] = average_runs(part, first[some] - begin, count).reshape(-1, *values.shape[1:])
     least, most = (reach(weight, first, axis=0) for reach in (np.minimum.reduceat, np.maximum.reduceat))
     block, joint = np.nonzero((least != most) | (least <= 0))
-    frames = first[block, None] + np.arange(int((stop - first).max(initial=1)))
-    inside = frames < stop[block, None]
-    frames = np.where(inside, frames, first[block, None])
-    share = np.where(inside, weight[frames, joint[:, None]], 0.0) / total[block, joint][:, None]
-    found = []
-    for bodies in sides:
-        means = plain[:, bodies]
-        for odd in blocks_of(len(block), frames[:1].size * values[0, :1].nbytes):
-            there = frames[odd], bodies[joint[odd]][:, None]
-            part = np.where((share[odd] > 0)[(..., *(None,) * len(of))], values[there], 0.0).reshape(
-                *share[odd].shape, -1
-            )
-            means[block[odd], joint[odd]] = (share[odd][:, None] @ part).reshape(-1, *of)
-        found.append(one_of_many(means, LARGE_TABLES))
-    return tuple(found)
+    found = tuple(over_frames(partial(np.take, indices=bodies, axis=1), plain) for bodies in sides)
+    for odd in blocks_of(len(block), longest * values[0, :1].nbytes):
+        b, a = block[odd], joint[odd]
+        frames = first[b, None] + np.arange(longest)
+        inside = frames < stop[b, None]
+        frames = np.where(inside, frames, first[b, None])
+        share = np.where(inside, weight[frames, a[:, None]], 0.0) / total[b, a][:, None]
+        for bodies, means in zip(sides, found, strict=True):
+            part = np.where((share > 0)[(..., *(None,) * len(of))], values[frames, bodies[a][:, None]], 0.0)
+            means[b, a] = (share[:, None] @ part.reshape(*share.shape, -1)).reshape(-1, *of)
+    return found
 
 
 def _unit(values: Floats, known: Bools) -> Floats:
@@ -641,24 +709,23 @@ def _unit(values: Floats, known: Bools) -> Floats:
     return values / np.maximum(np.sqrt(np.where(known.any(axis=1), square, 1.0)), 1e-12)[:, None, None]
 
 
-def _chi2_of_bend(y: Floats, q: Floats, free: Ints, X: Floats) -> Floats:
+def _chi2_of_bend(y: Floats, q: Floats, free: Ints, X: _Shapes) -> Floats:
     """(P,) twice the log likelihood that columns X (P, n, F) gain over `free` (P,) orthonormal ones q (P, n, K) in y
     (P, n) that is clear of these, as chi-squared.
     """
     before = np.einsum("pn,pn->p", y, y)
     columns, k = np.full(len(y), X.shape[2]), np.arange(X.shape[2])
-    across = np.swapaxes(q, 1, 2) @ X
-    gram = np.swapaxes(X, 1, 2) @ X
+    across, gram = X.multiply(q), X.gram()
     whole = gram[:, k, k]
     gram -= np.swapaxes(across, 1, 2) @ across
     if (gram[:, k, k] > OWN_MIN_SHARE * whole).all():  # then products of the columns tell as much as the cleared ones
         size = np.sqrt(gram[:, k, k])
-        right = (np.swapaxes(X, 1, 2) @ y[..., None])[..., 0] / size
+        right = X.multiply(y[..., None])[:, 0] / size
         gram /= size[:, None] * size[..., None]
         if is_well_conditioned(gram):
             told = (right * np.linalg.solve(gram, right[..., None])[..., 0]).sum(axis=1)
             return _chi2(before, told, y.shape[1] - free - 0.5 * (columns + 1))
-    return _chi2_of_poor_bend(y, q, free, X)
+    return _chi2_of_poor_bend(y, q, free, X[:, slice(0, X.shape[1])])
 
 
 def _chi2(before: Floats, told: Floats, rows: Floats) -> Floats:
@@ -704,7 +771,12 @@ def long_run(left: Floats, step: float, run: Ints) -> float:
 
 def _is_correlated(blocks: Blocks) -> Bools:
     """(J,) whether a gap is correlated from block to block."""
-    e = blocks.gap * np.sqrt(blocks.weight)[:, None, :]
-    zero = np.maximum((e * e).sum(axis=(0, 1)), 1e-300)
-    lag = (e[1:] * e[:-1] * ~blocks.fresh[1:, None, None]).sum(axis=(0, 1)) / zero
-    return np.asarray(np.abs(lag) >= WHITE_CORRELATION_SE / np.sqrt(3 * blocks.count))
+    square, lag = np.zeros((2, len(blocks.pairs)))
+    for rows in spool_blocks(blocks.gap):
+        near = slice(max(rows.start - 1, 0), rows.stop)  # with the block before
+        e = blocks.gap[near] * np.sqrt(blocks.weight[near])[:, None, :]
+        own = e[rows.start - near.start :]
+        square += (own * own).sum(axis=(0, 1))
+        lag += (e[1:] * e[:-1] * ~blocks.fresh[near][1:, None, None]).sum(axis=(0, 1))
+    share = np.abs(lag / np.maximum(square, 1e-300))
+    return np.asarray(share >= WHITE_CORRELATION_SE / np.sqrt(3 * blocks.count))

@@ -159,7 +159,10 @@ def _assemble_joints(
     residual = gap_residual(gap, solution.weight)
     child_axes, parent_axes = hinge_axes(fits, take)
     values = np.sqrt(solution.every) * fits.singular_values
-    frames = np.count_nonzero((structure.good & take.seen)[:, solution.pairs].all(axis=2), axis=0)
+    parts = ((structure.good[rows] & take.seen[rows])[:, solution.pairs] for rows in blocks(take.seen))
+    frames = sum(
+        (np.count_nonzero(part.all(axis=2), axis=0) for part in parts), np.zeros(len(solution.pairs), np.int64)
+    )
     spread = motion.spread
     turned = np.sqrt(np.maximum(spread.sum(axis=1, keepdims=True) - 2 * spread, 0.0))
     wander = play(motion)

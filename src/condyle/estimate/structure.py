@@ -14,7 +14,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints, distinct
 from ..maths.graph import components, is_between, sides, spanning_tree
 from ..maths.robust import median
-from ..maths.spool import POSE_BYTES, blocks_of, over_frames
+from ..maths.spool import POSE_BYTES, blocks_of, copy_array, empty, over_frames, zeros
 from ..model.anatomy import count_between
 from ..model.take import Take
 from ..model.values import dataclass
@@ -479,32 +479,52 @@ def _without_gross(rows: RowTake, fits: PairFits, edges: Ints) -> Bools:
     if digest is None:
         return drop_gross(take, joints[0], length, seen, estimate_bars(rows.take, joints[0], length, seen))
     bar = estimate_bars(rows.take, joints[0], length, seen, GROSS_SD / 2)
-    frame_bar = np.sqrt(np.square(bar) + (1 - 1 / digest.every) * rows.noise.gap_variance(*joints))
-    around = gap[1:-1] - 0.5 * (gap[2:] + gap[:-2])
-    alone = np.concatenate([gap[:1], np.where(np.isfinite(around), around, gap[1:-1]), gap[-1:]])[: len(gap)]
-    beyond = (length > GROSS_SD / 2 * bar) | (_gap_lengths(alone)[0] > GROSS_SD / digest.every * frame_bar + ROUNDING_M)
+    white = (1 - 1 / digest.every) * rows.noise.gap_variance(*joints)
+    frame_bar = over_frames(lambda part: np.sqrt(np.square(part) + white), bar)
+    beyond = over_frames(
+        lambda length, alone, bar, frame_bar: (
+            (length > GROSS_SD / 2 * bar) | (alone > GROSS_SD / digest.every * frame_bar + ROUNDING_M)
+        ),
+        *(length, _measure_alone(gap), bar, frame_bar),
+    )
     near = beyond.copy()
     near[1:] |= beyond[:-1]
     near[:-1] |= beyond[1:]
-    off = np.add.reduceat(take.seen & ~rows.good, digest.first, axis=0).astype(bool)
+    lost = over_frames(lambda seen, good: seen & ~good, take.seen, rows.good)
+    off = np.logical_or.reduceat(lost, digest.first, axis=0)
     off[np.searchsorted(digest.first, digest.spike[:, 0], "right") - 1, digest.spike[:, 1]] = True
     ends = np.zeros((len(edges), take.bodies))
     ends[np.arange(len(edges))[:, None], joints[0]] = 1.0
-    off |= near.astype(np.float64) @ ends > 0  # a pose is gone where all joints of its body are far off
-    near = np.asarray(off[:, joints[0]].any(axis=2))
-    far = _find_far(take, digest, joints, near, GROSS_SD * frame_bar + ROUNDING_M)
-    good, odd = take.seen.copy(), np.flatnonzero(far.any(axis=1))
+    # A pose is gone where all joints of its body are far off.
+    off = over_frames(lambda part, near: part | (near.astype(np.float64) @ ends > 0), off, near)
+    near = over_frames(lambda part: part[:, joints[0]].any(axis=2), off)
+    far = _find_far(take, digest, joints, near, over_frames(lambda part: GROSS_SD * part + ROUNDING_M, frame_bar))
+    good, odd = copy_array(take.seen), np.flatnonzero(far.any(axis=1))
     if len(odd):
         both = take.seen[odd][:, joints[0]].all(axis=2)
         good[odd] = find_inliers(take.seen[odd], joints[0], both & ~far[odd])
     return good
 
 
+def _measure_alone(gap: Floats) -> Floats:
+    """(N, J) [m] how far gaps (N, J, 3) are from the middle of those before and after, where these are seen."""
+    out = empty(gap.shape[:2])
+    for rows in blocks_of(len(gap), 3 * gap[:1].nbytes):
+        alone, first, stop = gap[rows].copy(), max(rows.start, 1), min(rows.stop, len(gap) - 1)
+        if first < stop:
+            around = gap[first:stop] - 0.5 * (gap[first + 1 : stop + 1] + gap[first - 1 : stop - 1])
+            inner = slice(first - rows.start, stop - rows.start)
+            alone[inner] = np.where(np.isfinite(around), around, alone[inner])
+        out[rows] = _gap_lengths(alone)[0]
+    return out
+
+
 def _find_far(take: Take, digest: Digest, joints: tuple[Ints, Floats, Floats], near: Bools, bar: Floats) -> Bools:
     """(n, J) frames in which a joint's gap is longer than the bar (N, J) [m] of their row, of rows `near` (N, J)."""
-    far = np.zeros((take.frames, near.shape[1]), dtype=bool)
+    far = zeros((take.frames, near.shape[1]), np.bool_)
     if near.mean() > MANY_ROWS_SHARE:  # then all frames are looked at, which is one product
-        row_of, most = np.repeat(np.arange(digest.rows), digest.count), np.where(near, np.square(bar), np.inf)
+        row_of = np.repeat(np.arange(digest.rows), digest.count)
+        most = over_frames(lambda near, bar: np.where(near, np.square(bar), np.inf), near, bar)
         for rows, gap in gap_blocks(take, *joints):
             with np.errstate(invalid="ignore"):
                 far[rows] = np.einsum("xnj,xnj->nj", gap, gap) > most[row_of[rows]]

@@ -18,7 +18,7 @@ from ..maths import rotation
 from ..maths.arrays import Bools, Floats
 from ..maths.least_squares import SYMMETRIC_ENTRIES, clear_of, clear_of_columns, solve_symmetric, span_columns
 from ..maths.series import sum_from_end
-from ..maths.spool import blocks_of, one_of_many
+from ..maths.spool import blocks_of, empty, one_of_many
 from ..model.values import dataclass
 
 if TYPE_CHECKING:
@@ -78,14 +78,22 @@ class GapSeries:
         """Those of some joints."""
         found = []
         for part in blocks_of(len(joints), 3 * 8 * blocks.count * sum(GROUP_COLUMNS)):
-            shapes = blocks.features(np.array(joints[part]))
-            found += [cls._of(blocks, a, X) for a, X in zip(joints[part], shapes, strict=True)]
+            units, in_body = blocks.find_shapes(np.array(joints[part]), pulled=False, world=True)
+            for k, a in enumerate(joints[part]):
+                found.append(cls._of(blocks, a, [unit[k : k + 1] for unit in units], in_body))
         return found
 
     @classmethod
-    def _of(cls, blocks: Blocks, a: int, X: Floats) -> GapSeries:
-        """That of joint a, with shapes X (3 b, F) that its gap may take without a slip."""
-        design = np.concatenate([blocks.Z[:, :, a].reshape(-1, 6), X, *pull_skin(blocks, a)], axis=1)
+    def _of(cls, blocks: Blocks, a: int, units: list[Floats], in_body: int) -> GapSeries:
+        """That of joint a, given what the shapes follow that its gap may take without a slip: see `find_shapes`."""
+
+        def lay_out(rows: slice) -> Floats:
+            X = blocks.shape_rows(np.array([a]), units, in_body, rows)[0]
+            return np.concatenate([blocks.Z[rows, :, a].reshape(-1, 6), X, *pull_skin(blocks, a, rows)], axis=1)
+
+        design = empty((3 * blocks.count, lay_out(slice(0, 1)).shape[1]))
+        for rows in blocks_of(blocks.count, 3 * design[:1].nbytes):
+            design[3 * rows.start : 3 * rows.stop] = lay_out(rows)
         bodies = (int(blocks.pairs[a, 0]), int(blocks.pairs[a, 1]))
         gap = blocks.gap[:, :, a]
         sides = blocks.R_child[:, a], -blocks.R_parent[:, a]
@@ -107,8 +115,8 @@ class GapSeries:
         root: Floats,
     ) -> GapSeries:
         """The joint with its rows weighted by `root` (b,), as those of the design are already."""
-        child, parent = (side * root[:, None, None] for side in sides)
-        gap = gap * root[:, None]
+        child, parent = (np.multiply(side, root[:, None, None], out=empty(side.shape)) for side in sides)
+        gap = np.multiply(gap, root[:, None], out=empty(gap.shape))
         base = one_of_many(span_columns(design), len(blocks.pairs))
         own = base[:, : int(design[:, :OWN_COLUMNS].any(axis=0).sum())]  # the first span the first
         left = clear_of(base, gap.ravel()).reshape(-1, 3)
@@ -129,7 +137,10 @@ class GapSeries:
             steps[first:, :, 3 * k : 3 * k + 3] = self.side(step.body)[first:]
         flat = clear_of(self.base, steps.reshape(-1, 9))
         u, size, _ = np.linalg.svd(flat, full_matrices=False)
-        return self._on(np.concatenate([self.base, u[:, size > 1e-9 * size.max(initial=1e-300)]], axis=1))
+        more, count = size > 1e-9 * size.max(initial=1e-300), self.base.shape[1]
+        base = empty((len(u), count + int(more.sum())))
+        base[:, :count], base[:, count:] = self.base, u[:, more]
+        return self._on(base)
 
     def without_shapes(self, step: GapStep) -> GapSeries | None:
         """The same joint cleared of its own constants alone, if noise explains all else that is left beside a step."""
@@ -141,7 +152,6 @@ class GapSeries:
 
     def _on(self, base: Floats) -> GapSeries:
         """The same joint cleared of other columns."""
-        base = one_of_many(base, len(self.blocks.pairs))
         left = clear_of(base, self.gap.ravel()).reshape(-1, 3)
         variance = _long_run_variance(left, base.shape[1], self.blocks, self.floor)
         return replace(self, base=base, left=left, variance=variance, known={})
@@ -155,7 +165,7 @@ class GapSeries:
     def _score_sides(self) -> Iterator[tuple[Floats, Floats]]:
         """The same of the child and of the parent, which the sums over the blocks are made for together."""
         sides, base = np.concatenate([self.child, self.parent], axis=2), self.base.reshape(len(self.left), 3, -1)
-        gradient, information = np.empty((len(sides), 2, 3)), np.empty((len(sides), 2, 3, 3))
+        gradient, information = empty((len(sides), 2, 3)), empty((len(sides), 2, 3, 3))
         count = base.shape[2]
         after: Floats | None = None  # what the blocks behind add up to
         for rows in reversed(list(blocks_of(len(sides), base[:1].nbytes))):
@@ -177,8 +187,10 @@ class GapSeries:
                 information[rows, :, r, k] -= part
                 if r != k:
                     information[rows, :, k, r] -= part
+        gradient /= self.variance
+        information /= self.variance
         for k in range(2):
-            yield gradient[:, k] / self.variance, information[:, k] / self.variance
+            yield gradient[:, k], information[:, k]
 
 
 def _local_size(left: Floats, reach: int) -> Floats:

@@ -24,11 +24,12 @@ MAD_SD = 1.4826  # standard deviations of a Gaussian in its median absolute devi
 def median(values: Floats, empty: float = 0.0) -> Floats:
     """Median over the first axis without NaN; `empty` where a column has no number."""
     if values.ndim > 1 and values.nbytes > BLOCK_BYTES:  # some columns at a time, not in a sorted copy of all
-        columns = values.reshape(len(values), -1)
-        step = max(1, BLOCK_BYTES // (8 * len(values)))
-        if step < columns.shape[1]:
-            parts = [median(columns[:, k : k + step], empty) for k in range(0, columns.shape[1], step)]
-            return np.concatenate(parts).reshape(values.shape[1:])
+        step = BLOCK_BYTES // values[:, :1].nbytes
+        if not step and values.ndim > 2:
+            return np.stack([median(values[:, k], empty) for k in range(values.shape[1])])
+        step = max(1, step)
+        if step < values.shape[1]:
+            return np.concatenate([median(values[:, k : k + step], empty) for k in range(0, values.shape[1], step)])
     if not len(values):
         return np.full(values.shape[1:], empty)
     known, n = np.isfinite(values), len(values)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .robust import median
+from .spool import join_arrays
 
 if TYPE_CHECKING:
     from .arrays import Bools, Floats, Ints
@@ -154,8 +155,9 @@ def segment_slices(segment: Ints) -> list[slice]:
 
 def cut_blocks(values: Floats, length: int) -> Floats:
     """(length, blocks, ...) values (n, ...) cut into blocks of so many, the last filled up with NaN."""
-    pad = np.full((-len(values) % length, *values.shape[1:]), np.nan)
-    return np.swapaxes(np.concatenate([values, pad]).reshape(-1, length, *values.shape[1:]), 0, 1)
+    if short := -len(values) % length:
+        values = join_arrays([values, np.full((short, *values.shape[1:]), np.nan)])
+    return np.swapaxes(values.reshape(-1, length, *values.shape[1:]), 0, 1)
 
 
 def correlated_square_sum(values: Floats) -> Floats:

@@ -15,6 +15,7 @@ from functools import cache
 from math import prod
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 ARRAY_BYTES = "CONDYLE_ARRAY_BYTES"  # environment variable: bytes from which an array lies on disk
-MEMORY_SHARE = 1 / 16  # of the memory, for one array: a fit holds about eight of them
+MEMORY_SHARE = 1 / 16  # of the memory, for one array
+ARRAYS_TOGETHER = 2  # times that, for all arrays that are held in memory
+COUNTED_SHARE = 1 / 64  # of the largest array, from which on one counts among them
 UNKNOWN_MEMORY_BYTES = 2**33  # where the system does not tell
 BLOCK_BYTES = 2**23  # of the arrays that are looked at together, in one block of frames
 POSE_BYTES = 96  # of one body in one frame: nine numbers of its rotation, three of its place
@@ -73,9 +76,24 @@ def spool_folder() -> str:
 def empty(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
     """An array to be filled, in memory or, where it is large, on disk."""
     size = prod(shape) * np.dtype(dtype).itemsize
-    if size <= largest_in_memory():
-        return np.empty(shape, dtype)
-    return np.frombuffer(_map_file(size), dtype).reshape(shape)
+    if not _has_room(size):
+        return np.frombuffer(_map_file(size), dtype).reshape(shape)
+    array = np.empty(shape, dtype)
+    if size >= COUNTED_SHARE * largest_in_memory():
+        key = object()
+        _held[key] = ref(array, lambda _: _held.pop(key, None)), size
+    return array
+
+
+_held: dict[object, tuple[ref[Array], int]] = {}  # the arrays in memory and their bytes: parts of one keep it alive
+
+
+def _has_room(size: int) -> bool:
+    """Whether an array of so many bytes may be held in memory, by itself and beside those that are."""
+    most = largest_in_memory()
+    if size < COUNTED_SHARE * most or size > most:
+        return size <= most
+    return size + sum(held for _, held in list(_held.values())) <= ARRAYS_TOGETHER * most
 
 
 def zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
@@ -210,10 +228,11 @@ def _frame_bytes(*arrays: Array) -> int:
 def over_frames(change: Callable[..., Array], *arrays: Array) -> Array:
     """What `change` makes of arrays (n, ...), frame by frame: it is given blocks of frames, and gives as many."""
     n = len(arrays[0])
-    if n * _frame_bytes(*arrays) <= BLOCK_BYTES:
+    width = sum(8 * prod(array.shape[1:]) for array in arrays)  # a mark, too, may become a number of eight bytes
+    if n * width <= BLOCK_BYTES:
         return change(*arrays)
     out: Array | None = None
-    for rows in blocks(*arrays):
+    for rows in blocks_of(n, width):
         part = change(*(array[rows] for array in arrays))
         if out is None:
             out = empty((n, *part.shape[1:]), part.dtype)

@@ -17,7 +17,7 @@ from ..findings import Finding, Severity, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, Vector, evenly, freeze, freeze_array, to_numbers
 from ..maths.series import usual_step
-from ..maths.spool import hide, join_arrays, over_frames, seal, take_rows
+from ..maths.spool import empty, hide, join_arrays, over_frames, seal, take_rows
 from .values import dataclass
 
 FARTHEST = 1e12  # m: a position beyond is no position, and its square would drown all others
@@ -154,7 +154,8 @@ class Take:
         with np.errstate(invalid="ignore"):
             # Over everything at once: much faster than pose by pose, and as a rule all are seen.
             if p.size and -FARTHEST < p.min() and p.max() < FARTHEST and np.isfinite(R.sum()):
-                seen = np.ones((n, m), dtype=bool)
+                seen = empty((n, m), np.bool_)
+                seen[...] = True
             else:
                 seen = over_frames(_find_whole, p, R)
         if not seen.all():  # a pose is seen whole or not at all
@@ -307,7 +308,8 @@ class Take:
         """The same take with the poses in `hidden` (n, m) taken as not seen."""
         gone = freeze_array(hidden, (self.frames, self.bodies), "hidden", np.bool_)
         R, p = hide(self.R_world_body, gone), hide(self.p_world_body, gone)
-        return self._twin(R_world_body=R, p_world_body=p, seen=self.seen & ~gone)
+        seen = over_frames(lambda seen, gone: seen & ~gone, self.seen, gone)
+        return self._twin(R_world_body=R, p_world_body=p, seen=seen)
 
     def _twin(self, **arrays: Floats | Ints | Bools) -> Take:
         """The same take with other arrays, which are sealed and not checked again: they were made from its own."""

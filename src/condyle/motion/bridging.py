@@ -8,7 +8,7 @@ from ..findings import Finding, Severity, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.series import find_held_frames, find_known_around
-from ..maths.spool import copy_array, over_frames
+from ..maths.spool import copy_array, over_frames, zeros
 from ..model.take import Take
 
 GAPS_MIN_SHARE = 0.05  # share of the frames from which on lost poses are worth a warning
@@ -76,7 +76,7 @@ def describe_gaps(take: Take, frames: Bools, code: str) -> list[Finding]:
 
 def find_lone_runs(take: Take, frames: Bools, longest: float) -> Bools:
     """Those of `frames` (n, m) that lie between two others of their body and segment at most `longest` [s] apart."""
-    short = np.zeros(frames.shape, bool)
+    short = zeros(frames.shape, np.bool_)
     for body in np.flatnonzero(frames.any(axis=0)):
         short[:, body] = _find_short(take, ~frames[:, body] & take.seen[:, body], longest) & frames[:, body]
     return short

@@ -316,7 +316,7 @@ class _SensorRun(_Run):
         placed: Bools,
     ) -> None:
         n, m = take.frames, take.bodies
-        self.skeleton, self.take, self.out, self.placed = skeleton, take, np.zeros((n, m), bool), placed
+        self.skeleton, self.take, self.out, self.placed = skeleton, take, zeros((n, m), np.bool_), placed
         balls = not keep_axes or all(joint.kind not in (*ONE_AXIS, "rigid") for joint in skeleton.joints)
         usual = np.tile(np.eye(3), (m, 1, 1))
         if balls and take.seen.all():  # then nothing else is needed to start with
@@ -415,12 +415,13 @@ def _reweigh(run: _SensorRun, longest_gap: float) -> None:
     """
     begin_step("solving the motion again where sensors are far off")
     spread = _measure_spreads(run, 1)
-    suspect = np.flatnonzero((run.residual > SUSPECT_MIN_SPREADS * spread).any(axis=1))
+    far = over_frames(lambda part: part > SUSPECT_MIN_SPREADS * spread, run.residual)
+    suspect = np.flatnonzero(far.any(axis=1))
     if not len(suspect):
         return
     _settle_weights(run, suspect, spread)
     spread = _measure_spreads(run, 2)  # now free of what bad sensors did to their neighbours
-    far = run.residual > SUSPECT_MIN_SPREADS * spread
+    far = over_frames(lambda part: part > SUSPECT_MIN_SPREADS * spread, run.residual)
     run.out = _require_neighbours(run, find_lone_runs(run.take, far, longest_gap))
     again = np.flatnonzero(run.out.any(axis=1))
     if len(again):
@@ -437,11 +438,11 @@ def _require_neighbours(run: _SensorRun, out: Bools) -> Bools:
     """Those of `out` (n, m) that hang, over bodies with a sensor, on one whose place is measured and stays: nothing
     else tells where they are.
     """
-    held, worn, rig = run.placed & ~out, run.take.seen, run.rig
+    held, worn, rig = over_frames(lambda placed, out: placed & ~out, run.placed, out), run.take.seen, run.rig
     joints = [(rig.bodies[row], rig.bodies[up]) for row, up in enumerate(rig.parent) if up >= 0]
     for to, over in (*((up, body) for body, up in reversed(joints)), *joints):  # to the roots, and back
         held[:, to] |= held[:, over] & worn[:, to]
-    return out & held
+    return over_frames(np.logical_and, out, held)
 
 
 def _settle_weights(run: _SensorRun, which: Ints, spread: Floats) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..maths.arrays import Bools, Floats
-from ..maths.spool import copy_array, over_frames, seal
+from ..maths.spool import copy_array, over_frames, seal, zeros
 from ..model.motion import Motion, free_bodies, match_bodies, measure_slide, order_joints, relate_rotations, time_motion
 from ..model.skeleton import Skeleton
 from ..model.take import Take
@@ -45,7 +45,7 @@ def bridge(skeleton: Skeleton, take: Take, longest_gap: float) -> tuple[Floats, 
     columns = [take.index(name) for name in free_bodies(skeleton)]
     R = relate_rotations(skeleton, take.R_world_body)
     p = over_frames(lambda part: part[:, columns], take.p_world_body)
-    filled, left = np.zeros(take.seen.shape, bool), np.zeros(take.seen.shape, bool)
+    filled, left = zeros(take.seen.shape, np.bool_), zeros(take.seen.shape, np.bool_)
     gone: Bools = np.asarray(~take.seen.all(axis=0))
     if not gone.any():
         return R, p, filled, left

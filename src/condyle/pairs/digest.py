@@ -19,7 +19,18 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..maths.series import average_runs
-from ..maths.spool import POSE_BYTES, blocks_of, empty, hide, over_frames, seal
+from ..maths.spool import (
+    POSE_BYTES,
+    blocks,
+    blocks_of,
+    copy_array,
+    empty,
+    hide,
+    over_frames,
+    seal,
+    take_rows,
+    zeros,
+)
 from ..model.values import dataclass
 from .fits import PairFits, fit_pairs
 from .noise import DIFFERENCE_ORDER, NOISE_MAX_WINDOWS, Noise, sixth_differences
@@ -170,7 +181,7 @@ class _Read:
     @classmethod
     def of(cls, take: Take) -> _Read:
         starts = _window_starts(take)
-        place = take.p_world_body[starts + DIFFERENCE_ORDER // 2]
+        place = take_rows(take.p_world_body, starts + DIFFERENCE_ORDER // 2)
         return cls(*_find_marks(take), starts, sixth_differences(take, starts), place)
 
 
@@ -209,7 +220,7 @@ def digest_take(take: Take, good: Bools | None = None, every: int | None = None)
     every   frames in a row, of a piece of a recording; as `count_row_frames` tells by default
     """
     every = count_row_frames(take) if every is None else every
-    if good is not None and (good | ~take.seen).all():
+    if good is not None and is_all_trusted(take, good):
         good = None
     for trusted, made in _made.get(take, ()):
         if made.every != every:
@@ -218,9 +229,9 @@ def digest_take(take: Take, good: Bools | None = None, every: int | None = None)
             return made
     first, count = _cut_rows(take, every)
     read = _read(take)
-    sound = take.seen if good is None else take.seen & good
+    sound = take.seen if good is None else over_frames(np.logical_and, take.seen, good)
     if len(read.spike):
-        sound = sound.copy()
+        sound = copy_array(sound)
         sound[tuple(read.spike.T)] = False
     k = int(np.argmax(sound)) if sound.any() else None
     origin = np.zeros(3) if k is None else take.p_world_body[divmod(k, take.bodies)]
@@ -229,11 +240,16 @@ def digest_take(take: Take, good: Bools | None = None, every: int | None = None)
     lost = np.zeros(read.d6.shape[:2], dtype=bool)
     for k in range(DIFFERENCE_ORDER + 1):
         lost |= ~sound[read.starts + k]
-    d6, place = (np.where(lost[..., None], np.nan, part) for part in (read.d6, read.place))
+    d6, place = (hide(part, lost) for part in (read.d6, read.place)) if lost.any() else (read.d6, read.place)
     facts = (first, count, span, take.segment[first], seal(pose), seal(seen), origin, d6, place)
     made = Digest(every, take.frames, take.rate, *facts, read.spike, read.jump)
     _made[take] = [*[one for one in _made.get(take, ()) if one[0] is None], (good, made)]
     return made
+
+
+def is_all_trusted(take: Take, good: Bools) -> bool:
+    """Whether all poses that are seen are among those to trust (n, m)."""
+    return all(bool((good[rows] | ~take.seen[rows]).all()) for rows in blocks(good))
 
 
 def _longest_step(every: int, rate: float) -> float:
@@ -341,16 +357,19 @@ def _find_marks(take: Take) -> tuple[Ints, Ints, Floats]:
     if n < 3:
         return none, none, speed
     usual = median(square[1 :: max(1, n // STEP_FRAMES)])
-    with np.errstate(invalid="ignore"):
-        far = square > JUMP_MIN_STEPS**2 * usual
-    frame, body = np.nonzero(far & (usual > 0))
+    marks = []
+    for rows in blocks(square):
+        with np.errstate(invalid="ignore"):
+            far = square[rows] > JUMP_MIN_STEPS**2 * usual
+        marks.append(np.argwhere(far & (usual > 0)) + [rows.start, 0])
+    frame, body = np.concatenate(marks).T
     inner = np.flatnonzero(frame < n - 1)
     f, k = frame[inner], body[inner]
     across = np.square(p[f + 1, k] - p[f - 1, k]).sum(axis=1)
     with np.errstate(invalid="ignore"):
         back = across < SPIKE_MAX_SHARE**2 * np.minimum(square[f, k], square[f + 1, k])
     spike = np.stack([f[back], k[back]], axis=1)
-    part = np.zeros((n, m), dtype=bool)  # steps to a spike and from it
+    part = zeros((n, m), np.bool_)  # steps to a spike and from it
     part[tuple(spike.T)] = part[tuple((spike + [1, 0]).T)] = True
     jump = np.stack([frame, body], axis=1)[~part[frame, body]]
     return spike, jump, speed

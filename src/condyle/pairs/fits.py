@@ -259,8 +259,12 @@ def gaps(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats)
 
 def gaps_by_axis(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
     """(3, n, P) [m] the same with the axes of the world first, as what multiplies them is faster."""
-    parts = [gap for _, gap in gap_blocks(take, pairs, p_child_joint, p_parent_joint)]
-    return parts[0] if len(parts) == 1 else np.concatenate([np.empty((3, 0, len(pairs))), *parts], axis=1)
+    out = empty((3, take.frames, len(pairs)))
+    for rows, gap in gap_blocks(take, pairs, p_child_joint, p_parent_joint):
+        if len(gap[0]) == take.frames:
+            return gap
+        out[:, rows] = gap
+    return out
 
 
 def gap_blocks(

@@ -194,16 +194,30 @@ def fit_place_noise(square: Floats, place: Floats) -> PlaceNoise | None:
     use = np.isfinite(y)
     if use.sum() < PLACE_MIN_WINDOWS:
         return None
-    centre = place[use].mean(axis=0)
-    size = float(np.sqrt(np.square(place[use] - centre).mean())) or 1.0
+    parts = list(blocks_of(len(use), 3 * 9 * y[:1].nbytes))
     count = np.maximum(use.sum(axis=0), 1)
-    X = np.where(use[..., None], _quadratic((place - centre) / size), 0.0)
-    level = X.sum(axis=0) / count[:, None]
+    centre = np.asarray(sum(place[part][use[part]].sum(axis=0) for part in parts)) / use.sum()
+    square_sum = sum(float(np.square(place[part][use[part]] - centre).sum()) for part in parts)
+    size = float(np.sqrt(square_sum / (3 * use.sum()))) or 1.0
+
+    def read(part: slice) -> Floats:
+        return np.where(use[part][..., None], _quadratic((place[part] - centre) / size), 0.0)
+
+    level = np.asarray(sum(read(part).sum(axis=0) for part in parts)) / count[:, None]
     y = np.where(use, y, 0.0)
     y = np.where(use, y - y.sum(axis=0) / count, 0.0)  # every sensor has its own level
-    X = np.where(use[..., None], X - level, 0.0).reshape(-1, 9)
-    beta = np.linalg.lstsq(X.T @ X, X.T @ y.ravel(), rcond=None)[0]
-    if float((X @ beta)[use.ravel()].std()) < PLACE_MIN_LOG_SPREAD:
+
+    def read_level(part: slice) -> Floats:
+        return np.where(use[part][..., None], read(part) - level, 0.0).reshape(-1, 9)
+
+    XX, Xy = np.zeros((9, 9)), np.zeros(9)
+    for part in parts:
+        X = read_level(part)
+        XX += X.T @ X
+        Xy += X.T @ y[part].ravel()
+    beta = np.linalg.lstsq(XX, Xy, rcond=None)[0]
+    told = np.concatenate([(read_level(part) @ beta)[use[part].ravel()] for part in parts])
+    if float(told.std()) < PLACE_MIN_LOG_SPREAD:
         return None
     return PlaceNoise(centre, size, np.asarray(beta), level @ beta)
 

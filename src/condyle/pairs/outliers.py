@@ -14,7 +14,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
 from ..maths.series import cut_blocks
-from ..maths.spool import POSE_BYTES, blocks_of, over_frames
+from ..maths.spool import POSE_BYTES, blocks_of, empty, over_frames
 
 if TYPE_CHECKING:
     from ..model.take import Take
@@ -70,20 +70,22 @@ def find_rest(take: Take, pairs: Ints) -> Bools:
     What its gap is then tells nothing of the gap in motion, which skin and a wandering centre make: of a person who
     stood for most of a take all motion would be an outlier.
     """
-    window, n = take.count_frames(LIVELY_S), take.frames
+    window, n, (i, j) = take.count_frames(LIVELY_S), take.frames, pairs.T
     out = np.zeros((n, len(pairs)), dtype=bool)
     if not 0 < 2 * window <= n:
         return out
     first = np.arange(0, n, window)
-    for some in blocks_of(len(pairs), 3 * POSE_BYTES * n):
-        i, j = pairs[some].T
-        turn = np.swapaxes(take.R_world_body[:, i], 2, 3) @ take.R_world_body[:, j]
-        known = take.seen[:, i] & take.seen[:, j]
-        turn = (turn if known.all() else np.where(known[..., None, None], turn, 0.0)).reshape(n, -1, 9)
-        total, count = np.add.reduceat(turn, first, axis=0), np.add.reduceat(known, first, axis=0, dtype=np.int64)
-        spread, whole = _measure_spread(total, count), _measure_spread(total.sum(axis=0), count.sum(axis=0))
-        still = (spread < REST_MAX_TURN_SHARE**2 * whole) & (count > 0)
-        out[:, some] = np.repeat(still, np.diff(np.append(first, n)), axis=0)
+    total, count = np.empty((len(first), len(pairs), 9)), np.empty((len(first), len(pairs)), dtype=np.int64)
+    for some in blocks_of(len(first), 3 * POSE_BYTES * window * len(pairs)):
+        rows = slice(int(first[some.start]), min(int(first[some.stop - 1]) + window, n))
+        R, known = take.R_world_body[rows], take.seen[rows][:, i] & take.seen[rows][:, j]
+        turn = np.swapaxes(R[:, i], 2, 3) @ R[:, j]
+        turn = (turn if known.all() else np.where(known[..., None, None], turn, 0.0)).reshape(len(R), -1, 9)
+        total[some] = np.add.reduceat(turn, first[some] - rows.start, axis=0)
+        count[some] = np.add.reduceat(known, first[some] - rows.start, axis=0, dtype=np.int64)
+    spread, whole = _measure_spread(total, count), _measure_spread(total.sum(axis=0), count.sum(axis=0))
+    still = (spread < REST_MAX_TURN_SHARE**2 * whole) & (count > 0)
+    out[:] = np.repeat(still, np.diff(np.append(first, n)), axis=0)
     return out
 
 
@@ -196,7 +198,8 @@ def estimate_bars(take: Take, pairs: Ints, length: Floats, seen: Bools, least: f
     some = np.flatnonzero((length > least * scale + ROUNDING_M).any(axis=0))
     if len(some):
         scale[some] = estimate_scales(length[:, some], seen[:, some], find_rest(take, pairs[some]))
-    bars = np.tile(scale, (len(length), 1))
+    bars = empty(length.shape)
+    bars[...] = scale
     for part in blocks_of(len(some), 4 * length.itemsize * len(length)):
         joints = some[part]
         bars[:, joints] = estimate_bar(length[:, joints], seen[:, joints], window, scale[joints])

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
-from ..maths.spool import blocks_of, empty
+from ..maths.spool import blocks_of, empty, over_frames
 from ..model.values import dataclass
-from .digest import Digest, digest_take
+from .digest import Digest, digest_take, is_all_trusted
 from .fits import PairFits, fit_pairs
 from .noise import Noise
 from .sums import PairSums, keep_stack, sum_pairs, sum_row_pairs
@@ -92,8 +92,8 @@ class RowTake:
 
 def read_rows(take: Take, good: Bools | None = None, frames: bool = False) -> RowTake:
     """The rows of a take; good (n, m): poses to trust, all that are seen by default; frames: those themselves."""
-    whole = good is None or bool((good | ~take.seen).all())
-    sound = take.seen if good is None or whole else good & take.seen
+    whole = good is None or is_all_trusted(take, good)
+    sound = take.seen if good is None or whole else over_frames(np.logical_and, good, take.seen)
     digest = digest_take(take, None if whole else good)
     if frames or digest.every == 1:
         return RowTake(take, sound, take if whole else take.mask(~sound), digest.noise, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
-from ..maths.spool import blocks_of, copy_array, empty
+from ..maths.spool import blocks_of, empty
 from ..model.take import Take
 from ..model.values import dataclass
 
@@ -81,63 +81,72 @@ class Neighbours:
     def velocity(self, take: Take, at: Ints) -> Floats:
         """(k, m, 12) [1/s, m/s] rates of the nine numbers of R and of p at samples `at` (k, m); NaN where at is -1."""
         if self.even and (at == at[:, :1]).all() and (at >= 0).all():  # all bodies at once
-            R, p, full = take.R_world_body.reshape(take.frames, -1, 9), take.p_world_body, take.seen
-            if not full.all():
-                R, p, full = copy_array(R), copy_array(p), full.copy()
-                for body in np.flatnonzero(~take.seen.all(axis=0)).tolist():
-                    pose, full[:, body] = _fill(take, body, self.time)
-                    R[:, body], p[:, body] = pose[:, :9], pose[:, 9:]
-            ways = list(zip(at[:, 0] + self.offsets[:, None], self.weights[0, 0], strict=True))
-            out = np.concatenate([sum(weight * x[rows] for rows, weight in ways) for x in (R, p)], axis=2)
-            out[~full[at[:, 0]]] = np.nan
-            return out
-        out = np.empty((*at.shape, 12))
-        for body in range(take.bodies):
-            pose, full = _fill(take, body, self.time)
+            R, p, out = take.R_world_body.reshape(take.frames, -1, 9), take.p_world_body, np.zeros((*at.shape, 12))
+            for rows, weight in zip(at[:, 0] + self.offsets[:, None], self.weights[0, 0], strict=True):
+                out[..., :9] += weight * R[rows]
+                out[..., 9:] += weight * p[rows]
+            bodies = np.flatnonzero(~take.seen.all(axis=0))
+        else:
+            out, bodies = np.empty((*at.shape, 12)), np.arange(take.bodies)
+        for body in bodies.tolist():
+            around = np.clip(at[:, body, None] + self.offsets, 0, take.frames - 1)
+            known = np.flatnonzero(take.seen[:, body])
+            pose = _fill(take, body, self.time, known, around.ravel()).reshape(*around.shape, 12)
             out[:, body] = self._rates(pose, at[:, body], 0)
-            out[(at[:, body] < 0) | ~full[at[:, body]], body] = np.nan
+            out[(at[:, body] < 0) | ~_is_seen_around(take.seen[:, body])[at[:, body]], body] = np.nan
         return out
 
     def carry(self, take: Take, body: int, later: float) -> Floats:
         """(n, 12) R and p of a body `later` [s] after every frame: the nearest sample, carried the rest of the way."""
-        pose, full = _fill(take, body, self.time)
-        moved = empty((take.frames, 12))
+        seen, moved = take.seen[:, body], empty((take.frames, 12))
+        full, known = _is_seen_around(seen), np.flatnonzero(seen)
         for rows in blocks_of(take.frames, 12 * WEIGHT_BYTES * len(self.offsets)):
             at = self.nearest(np.arange(rows.start, rows.stop), np.array([later]))[:, 0]
             rest = (self.time[rows] + later - self.time[at])[:, None]
-            part = pose[at] + rest * self._rates(pose, at, 0) + 0.5 * rest**2 * self._rates(pose, at, 1)
+            around = np.clip(at[:, None] + self.offsets, 0, take.frames - 1)
+            pose = _fill(take, body, self.time, known, around.ravel()).reshape(*around.shape, 12)
+            own = _fill(take, body, self.time, known, at)
+            part = own + rest * self._rates(pose, at, 0) + 0.5 * rest**2 * self._rates(pose, at, 1)
             part[(at < 0) | ~full[at] | ~take.seen[at, body]] = np.nan
             moved[rows] = part
         return moved
 
-    def _rates(self, pose: Floats, at: Ints, order: int) -> Floats:
-        """(k, 12) first (order 0) or second derivative of poses (n, 12) at samples `at` (k,)."""
-        around = pose[np.clip(at[:, None] + self.offsets, 0, len(pose) - 1)]
+    def _rates(self, around: Floats, at: Ints, order: int) -> Floats:
+        """(k, 12) first (order 0) or second derivative at samples `at` (k,) of poses around them (k, w, 12)."""
         if self.even:
             return np.asarray(np.einsum("w,kwc->kc", self.weights[0, order], around))
         return np.asarray(np.einsum("kw,kwc->kc", self.weights[at, order], around))
 
 
-def _fill(take: Take, body: int, time: Floats) -> tuple[Floats, Bools]:
-    """(n, 12) poses of a body with its gaps bridged by straight lines, and (n,) where enough around is its own."""
-    n = take.frames
-    pose = empty((n, 12))
-    pose[:, :9], pose[:, 9:] = take.R_world_body[:, body].reshape(n, 9), take.p_world_body[:, body]
-    seen = take.seen[:, body]
-    if seen.all():
-        return pose, seen
-    if not seen.any():
-        return np.zeros((n, 12)), seen
-    rows, lost = np.flatnonzero(seen), np.flatnonzero(~seen)
-    after = np.searchsorted(rows, lost)
-    low, high = rows[np.maximum(after - 1, 0)], rows[np.minimum(after, len(rows) - 1)]
+def _fill(take: Take, body: int, time: Floats, known: Ints, rows: Ints) -> Floats:
+    """(k, 12) poses of a body in frames `rows` (k,), with its gaps bridged by straight lines between the frames that
+    are `known`; 0 where there is none.
+    """
+
+    def read(frames: Ints) -> Floats:
+        R, p = take.R_world_body[frames, body], take.p_world_body[frames, body]
+        return np.concatenate([R.reshape(len(frames), 9), p], axis=1)
+
+    pose = read(rows)
+    if not len(known):
+        return np.zeros(pose.shape)
+    gone = np.flatnonzero(~take.seen[rows, body])
+    lost = rows[gone] % take.frames
+    after = np.searchsorted(known, lost)
+    low, high = known[np.maximum(after - 1, 0)], known[np.minimum(after, len(known) - 1)]
     way = time[high] - time[low]
     way = np.where(way > 0, way, np.inf)  # beyond the ends, and between stamps that are one, the nearest one stands
-    pose[lost] = pose[low] + ((time[lost] - time[low]) / way)[:, None] * (pose[high] - pose[low])
-    reach = 2 * VELOCITY_MIN_SAMPLES
+    first = read(low)
+    pose[gone] = first + ((time[lost] - time[low]) / way)[:, None] * (read(high) - first)
+    return pose
+
+
+def _is_seen_around(seen: Bools) -> Bools:
+    """(n,) where a body is seen (n,), and in enough of the frames around."""
+    reach, n = 2 * VELOCITY_MIN_SAMPLES, len(seen)
     count = np.concatenate([[0], np.cumsum(seen)])
     low, high = np.maximum(np.arange(n) - reach, 0), np.minimum(np.arange(n) + reach + 1, n)
-    return pose, (count[high] - count[low] >= SEEN_AROUND_MIN_SHARE * (high - low)) & seen
+    return np.asarray((count[high] - count[low] >= SEEN_AROUND_MIN_SHARE * (high - low)) & seen)
 
 
 def _polynomial_weights(apart: Floats, scale: float) -> Floats:

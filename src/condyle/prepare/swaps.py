@@ -21,14 +21,14 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import spanning_tree
 from ..maths.robust import median
 from ..maths.series import cut_blocks
-from ..maths.spool import copy_array, over_frames, seal
+from ..maths.spool import copy_array, empty, over_frames, seal, zeros
 from ..model.options import FitOptions
 from ..model.stage import Decision, Effect
 from ..model.take import WORLD, Take
 from ..model.values import dataclass
 from ..pairs.digest import digest_take
 from ..pairs.exchange import Exchange, fit_residual, sum_stretches
-from ..pairs.fits import fit_pairs, gaps, gaps_by_axis
+from ..pairs.fits import fit_pairs, gap_blocks, gaps
 from ..pairs.rows import read_rows
 from ..pairs.sums import PairSums, sum_pairs
 from .flips import describe_left_flips
@@ -85,7 +85,7 @@ def find_swaps(take: Take, known: Sequence[tuple[int, int]] = ()) -> list[Swap]:
         take = exchange_back(take, found)
         moves = find_moves(take)
     crossings = find_crossings(moves)
-    spikes = np.zeros(take.seen.shape, dtype=bool)
+    spikes = zeros(take.seen.shape, np.bool_)
     spikes[tuple(digest_take(take).spike.T)] = True
     rows = read_rows(take)
     if rows.digest is not None and not crossings:  # mean poses tell as much of what is exchanged for long
@@ -270,8 +270,10 @@ def _best_joints(take: Take, sums: PairSums, fitted: Floats | None = None) -> tu
     residual[i, j] = residual[j, i] = found
     k, partner = np.arange(m), residual.argmin(axis=1)
     fits = fit_pairs(sums, np.stack([k, partner], axis=1))
-    square = gaps_by_axis(take, *fits.joints) ** 2
-    gap = np.sqrt(square[0] + square[1] + square[2])
+    gap = empty((take.frames, m))
+    for rows, part in gap_blocks(take, *fits.joints):
+        square = part**2
+        gap[rows] = np.sqrt(square[0] + square[1] + square[2])
     length = max(SWAP_MIN_FRAMES, round(min(SUSPECT_STRETCH_S / max(take.seconds, 1e-9), 1.0) * take.frames))
     apart = np.sqrt(sums.dd[k, partner] / np.maximum(sums.frames[k, partner], 1))
     share = median(cut_blocks(gap, length)) / np.maximum(apart, 1e-300)
