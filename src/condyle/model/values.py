@@ -1,7 +1,6 @@
 """`dataclass` of the standard library, made faster: there, every class has five or six methods compiled when it is
-imported, and that was a fifth of a short fit. Here a class compiles its `__init__`, and shares the rest.
-A frozen value then takes about a quarter longer to make, so `live`, which starts once and makes some for every packet,
-has the standard library's.
+imported, and that was a fifth of a short fit. Here a class compiles its `__init__` when it is first asked for, since
+two classes of three are imported and never made, and shares the rest.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ if TYPE_CHECKING:  # it is used, and means, the same
     from dataclasses import dataclass as dataclass
 else:
     import dataclasses
+    import sys
     from reprlib import recursive_repr
 
     def dataclass(cls: type | None = None, /, *, frozen: bool = False, eq: bool = True) -> Any:
@@ -25,12 +25,58 @@ else:
             shared |= {"__eq__": _eq, "__hash__": _hash if frozen else None}
         if frozen:
             shared |= {"__setattr__": _set_once, "__delattr__": _refuse}
+        shared["__init__"] = _LateInit(cls, frozen)
         own = set(vars(cls))  # before those of a dataclass join them
-        made = dataclasses.dataclass(cls, repr=False, eq=False)
+        made = dataclasses.dataclass(cls, init=False, repr=False, eq=False)
         for name, method in shared.items():
             if name not in own:
                 setattr(made, name, method)
         return made
+
+    class _Absent:
+        """In place of a field that is to be made."""
+
+        def __repr__(self) -> str:
+            return "<factory>"
+
+    _ABSENT = _Absent()
+
+    class _LateInit:
+        """Stands for the `__init__` of a class until somebody asks for it."""
+
+        def __init__(self, cls: type, frozen: bool) -> None:
+            self.cls, self.frozen = cls, frozen
+
+        def __get__(self, value: Any, kind: type | None = None) -> Any:
+            if vars(self.cls)["__init__"] is self:
+                self.cls.__init__ = _compile_init(self.cls, frozen=self.frozen)
+            return vars(self.cls)["__init__"].__get__(value, kind)
+
+    def _compile_init(cls: type, *, frozen: bool) -> Any:
+        """What `dataclasses` would have compiled; a frozen value's fields go where `__setattr__` cannot refuse them."""
+        known: dict[str, Any] = {"_absent": _ABSENT}
+        given, lines = ["_self"], ["_own = _self.__dict__"] if frozen else []
+        for one in dataclasses.fields(cls):
+            name, value = one.name, one.name
+            if one.default_factory is not dataclasses.MISSING:
+                known[f"_make_{name}"] = one.default_factory
+                value = f"_make_{name}() if {name} is _absent else {name}" if one.init else f"_make_{name}()"
+            elif not one.init:
+                continue
+            if one.init:
+                known[f"_default_{name}"] = _ABSENT if one.default is dataclasses.MISSING else one.default
+                needed = one.default is one.default_factory  # there is neither
+                given.append(name if needed else f"{name}=_default_{name}")
+            lines.append(f"_own[{name!r}] = {value}" if frozen else f"_self.{name} = {value}")
+        if hasattr(cls, "__post_init__"):
+            lines.append("_self.__post_init__()")
+        text = f"def __init__({', '.join(given)}):\n  " + "\n  ".join(lines or ["pass"])
+        made: dict[str, Any] = {}  # in the module of the class, so that the hints of its types are resolved there
+        exec(f"def _close({', '.join(known)}):\n {text}\n return __init__", vars(sys.modules[cls.__module__]), made)
+        init = made["_close"](**known)
+        init.__qualname__ = f"{cls.__qualname__}.__init__"
+        init.__annotations__ = {one.name: one.type for one in dataclasses.fields(cls) if one.init} | {"return": None}
+        return init
 
     @recursive_repr()
     def _repr(self: Any) -> str:
