@@ -17,7 +17,7 @@ import pytest
 from condyle import CondyleError, Skeleton, fit_motion, forward, read_skeleton, write_skeleton
 from condyle.io import motion_file
 from condyle.io.exports import write_motion_npz
-from condyle.io.motion_file import AROUND_S, MotionFile, open_motion, read_motion
+from condyle.io.motion_file import AROUND_S, READ_OVER_MOST, MotionFile, open_motion, read_motion
 from condyle.report.page import build_page
 from tests.make import jointed
 from tests.make.fitted import rewritten
@@ -249,6 +249,24 @@ def test_rows_are_those_of_the_array_in_whatever_order_it_is_stored(noisy: Path,
             np.testing.assert_array_equal(stored[rows], p[rows])
         with pytest.raises(IndexError):
             stored[np.array([len(p)])]
+
+
+def test_rows_near_each_other_are_read_at_once_and_a_block_at_most(
+    noisy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = opened(noisy).arrays["p_world_body"]
+    whole, reads = array.whole(), list[int]()
+    read = array.file.read
+    monkeypatch.setattr(array.file, "read", lambda start, size: reads.append(size) or read(start, size))
+    rows = np.concatenate([np.arange(0, 300, READ_OVER_MOST), np.arange(400, 900, READ_OVER_MOST + 1), [3, 3, 2]])
+    np.testing.assert_array_equal(array[rows], whole[rows])
+    assert len(reads) == 1 + len(range(400, 900, READ_OVER_MOST + 1)) + 3
+    reads.clear()
+    monkeypatch.setattr(motion_file, "_READ_AT_ONCE", 100 * whole[0].nbytes)
+    for unsigned in (np.arange(0, 1200, 4, dtype=np.uint16), np.arange(1196, -1, -4, dtype=np.uint16)):
+        np.testing.assert_array_equal(array[unsigned], whole[unsigned])
+    assert len(reads) == 12 + 300
+    assert max(reads) <= 100 * whole[0].nbytes
 
 
 def test_copies_of_an_open_file_have_its_bytes_whatever_becomes_of_it(noisy: Path, tmp_path: Path) -> None:

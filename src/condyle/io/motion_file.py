@@ -42,8 +42,8 @@ _TURNS, _PLACES = ("R_world_body", "R_world_played"), ("p_world_body", "p_world_
 _DAMAGE = (zipfile.BadZipFile, struct.error, EOFError, ValueError, NotImplementedError, RuntimeError, OSError)
 AROUND_S = 1.0  # before and after a loop holds in which its gap is told as well: how it came and went
 _ROTATION_MAX_OFF = 0.01  # of the sum of squares and of the determinant of a rotation matrix, rounded to float16 or so
-_SUMMED_AT_ONCE = 2**20  # bytes
-READ_OVER_MOST = 16  # every so-manieth row is read with all between, up to here: one read costs as much as so many rows
+_READ_AT_ONCE = 2**20  # bytes
+READ_OVER_MOST = 16  # rows that lie so near to each other are read with all between: one read costs as much as so many
 FARTHEST_ROW = 2**40  # rows of an array that somebody may have; numpy has no shapes of more than 2**63
 _REPLACED_WHILE_OPEN = os.name == "posix"  # Windows refuses to replace a file that is open, by whomever
 
@@ -96,7 +96,7 @@ def _copy_stream(stream: IO[bytes]) -> mmap.mmap | None:
     if _REPLACED_WHILE_OPEN:
         return None
     stream.seek(0)
-    return spool_bytes(iter(lambda: stream.read(_SUMMED_AT_ONCE), b""))
+    return spool_bytes(iter(lambda: stream.read(_READ_AT_ONCE), b""))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,25 +131,26 @@ class StoredArray:
             return self.whole()[rows]
         if isinstance(rows, slice):
             start, stop, step = rows.indices(len(self))
-            if 0 < step <= READ_OVER_MOST:
-                return np.ascontiguousarray(self._read(start, max(stop - start, 0))[::step])
+            if step == 1:
+                return self._read(start, max(stop - start, 0))
             wanted = np.arange(start, stop, step)
         else:
             there = rows.dtype.kind in "iu" and bool(((rows >= 0) & (rows < len(self))).all())
-            wanted = rows if there else np.arange(len(self))[rows]
-        parts = [
-            self._read(int(run[0]), len(run))
-            for run in np.split(wanted, np.flatnonzero(np.diff(wanted) != 1) + 1)
-            if len(run)
-        ]
-        if not parts:
+            wanted = rows.astype(np.int64) if there else np.arange(len(self))[rows]
+        if not len(wanted):
             return np.empty((0, *self.shape[1:]), self.dtype)
+        apart, block = np.diff(wanted), wanted // max(_READ_AT_ONCE // max(self._row_bytes, 1), 1)
+        runs = np.split(wanted, np.flatnonzero((apart < 1) | (apart > READ_OVER_MOST) | (np.diff(block) != 0)) + 1)
+        parts = [self._read(int(run[0]), int(run[-1] - run[0]) + 1)[run - run[0]] for run in runs]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
+    @property
+    def _row_bytes(self) -> int:
+        return math.prod(self.shape[1:]) * self.itemsize
+
     def _read(self, first: int, count: int) -> NDArray[Any]:
-        row = math.prod(self.shape[1:])
-        data = self.file.read(self.start + first * row * self.itemsize, count * row * self.itemsize)
-        return np.frombuffer(data, self.dtype, count * row).reshape(count, *self.shape[1:])
+        data = self.file.read(self.start + first * self._row_bytes, count * self._row_bytes)
+        return np.frombuffer(data, self.dtype, count * math.prod(self.shape[1:])).reshape(count, *self.shape[1:])
 
 
 def _over_stored(change: Callable[[NDArray[Any]], Floats], array: StoredArray) -> Floats:
@@ -409,8 +410,8 @@ def _find_member(file: OpenFile, stream: IO[bytes], member: zipfile.ZipInfo) -> 
     ):
         raise zipfile.BadZipFile(f"{member.filename} does not hold what it declares")
     checksum = 0
-    for at in range(begin, start + size, _SUMMED_AT_ONCE):
-        checksum = zlib.crc32(file.read(at, min(_SUMMED_AT_ONCE, start + size - at)), checksum)
+    for at in range(begin, start + size, _READ_AT_ONCE):
+        checksum = zlib.crc32(file.read(at, min(_READ_AT_ONCE, start + size - at)), checksum)
     if checksum != member.CRC:
         raise zipfile.BadZipFile(f"the checksum of {member.filename} is wrong")
     return StoredArray(file, start, shape, dtype, fortran)
