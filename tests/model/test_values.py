@@ -95,15 +95,29 @@ def test_one_that_holds_itself_is_shown() -> None:
     assert repr(one).endswith("tags=[...])")
 
 
-def test_a_class_compiles_nothing_before_it_is_made_and_one_function_then() -> None:
+def test_a_class_compiles_nothing_before_many_were_made_and_one_function_then() -> None:
     code = (
         "import dataclasses; from condyle.model import values; made = []; "
         "values.exec = dataclasses.exec = lambda text, *rest: made.append(text) or exec(text, *rest); "
         "A = values.dataclass(frozen=True)(type('A', (), {'__annotations__': {'x': int}, '__doc__': ''})); "
-        "first = len(made); A(1); A(2); print(first, len(made))"
+        "some = [A(1) for _ in range(values.MADE_BEFORE_COMPILED)]; few = len(made); "
+        "print(few, A(1) == A(x=1) == some[0], len(made))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert out == "0 1\n"
+    assert out == "0 True 1\n"
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("options", FORMS)
+def test_wrong_arguments_have_the_words_of_the_standard_library(options: dict[str, bool], compiled: bool) -> None:
+    for own, other in zip(make(dataclass, **options), make(dataclasses.dataclass, **options), strict=True):
+        if compiled:
+            inspect.signature(own)
+        for args, given in (((), {}), ((1,), {"x": 2}), ((1,), {"z": 2}), ((1, 2, [], 4, "b", 6), {}), ((), {"y": 2})):
+            words = [str(pytest.raises(TypeError, one, *args, **given).value) for one in (own, other)]
+            assert words[0] == words[1]
+        for args, given in (((1,), {"secret": 3}), ((1, 2), {}), ((), {"x": 1, "tags": ["b"]})):
+            assert vars(own(*args, **given)) == vars(other(*args, **given))
 
 
 @pytest.mark.parametrize("options", FORMS)

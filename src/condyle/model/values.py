@@ -1,12 +1,13 @@
 """`dataclass` of the standard library, made faster: there, every class has five or six methods compiled when it is
-imported, and that was a fifth of a short fit. Here a class compiles its `__init__` when it is first asked for, since
-two classes of three are imported and never made, and shares the rest.
+imported, and that was a fifth of a short fit. Here a class compiles its `__init__` when it is looked at or after some
+values, since most classes make none or few, and shares the rest.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+MADE_BEFORE_COMPILED = 20  # values of a class: making so many without takes as long as compiling
 SHOWN_MOST_NUMBERS = 16  # of an array that is printed whole: a matrix of a pose
 
 if TYPE_CHECKING:  # it is used, and means, the same
@@ -14,6 +15,7 @@ if TYPE_CHECKING:  # it is used, and means, the same
 else:
     import dataclasses
     import sys
+    from functools import partial
     from reprlib import recursive_repr
 
     def dataclass(cls: type | None = None, /, *, frozen: bool = False, eq: bool = True) -> Any:
@@ -42,15 +44,42 @@ else:
     _ABSENT = _Absent()
 
     class _LateInit:
-        """Stands for the `__init__` of a class until somebody asks for it."""
+        """Stands for the `__init__` of a class until somebody looks at it, or many values were made."""
 
         def __init__(self, cls: type, frozen: bool) -> None:
-            self.cls, self.frozen = cls, frozen
+            self.cls, self.frozen, self.made = cls, frozen, 0
 
         def __get__(self, value: Any, kind: type | None = None) -> Any:
+            self.made += 1
+            if value is not None and self.made <= MADE_BEFORE_COMPILED:
+                return partial(self.fill, value)
             if vars(self.cls)["__init__"] is self:
                 self.cls.__init__ = _compile_init(self.cls, frozen=self.frozen)
             return vars(self.cls)["__init__"].__get__(value, kind)
+
+        def fill(self, value: Any, /, *args: Any, **given: Any) -> None:
+            """Does what the compiled `__init__` does, which has the words for arguments that are wrong."""
+            every = dataclasses.fields(self.cls)
+            given_to = dict(zip((one.name for one in every if one.init), args, strict=False)) | given
+            wrong, own = len(given_to) < len(args) + len(given), {}
+            for one in every:
+                if one.init and one.name in given_to:
+                    own[one.name] = given_to.pop(one.name)
+                elif one.default_factory is not dataclasses.MISSING:
+                    own[one.name] = one.default_factory()
+                elif one.init:
+                    own[one.name] = one.default
+                    wrong = wrong or one.default is dataclasses.MISSING
+            if wrong or given_to:
+                self.cls.__init__(value, *args, **given)
+                return
+            if self.frozen:
+                value.__dict__.update(own)
+            else:
+                for name, one in own.items():
+                    setattr(value, name, one)
+            if hasattr(self.cls, "__post_init__"):
+                value.__post_init__()
 
     def _compile_init(cls: type, *, frozen: bool) -> Any:
         """What `dataclasses` would have compiled; a frozen value's fields go where `__setattr__` cannot refuse them."""
