@@ -44,7 +44,7 @@ def test_lines_end_by_lf_crlf_or_cr_wherever_they_stand(
             with pytest.raises(CondyleError) as caught:
                 parse_rows(b"".join(lines), NAMES, line=1)
             assert caught.value.line == 8
-    with pytest.raises(CondyleError, match="line 3.*1 cells, expected 3"):  # and not taken for one row
+    with pytest.raises(CondyleError, match=r"line 3.*1 cells, expected 3"):  # and not taken for one row
         parse_rows(b"1,2,3\n4,5,\r6\n7,8,9\n", NAMES, line=1)
 
 
