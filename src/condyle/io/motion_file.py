@@ -38,7 +38,8 @@ from .folder import check_ids, find_folder, settle_folder
 from .skeleton_file import read_skeleton
 
 _AGAIN = "write it anew with condyle fit -o"
-_TURNS, _PLACES = ("R_world_body", "R_world_played"), ("p_world_body", "p_world_played")
+_PLACES = ("p_world_body", "p_world_played")
+_QUATERNIONS, _MATRICES = "q_world_played", "R_world_played"  # the second as it was before; one of them is there
 _DAMAGE = (zipfile.BadZipFile, struct.error, EOFError, ValueError, NotImplementedError, RuntimeError, OSError)
 AROUND_S = 1.0  # before and after a loop holds in which its gap is told as well: how it came and went
 _ROTATION_MAX_OFF = 0.01  # of the sum of squares and of the determinant of a rotation matrix, rounded to float16 or so
@@ -185,8 +186,8 @@ class MotionFile:
 
         A pose that is none, in a file that somebody changed, is not seen.
         """
-        R, R_played = (self._poses(name, rows) for name in _TURNS)
-        p, p_played = (self._poses(name, rows) for name in _PLACES)
+        R, R_played = (self._pick_turns(self.arrays[name][rows]) for name in ("R_world_body", self._played))
+        p, p_played = (self._pick(self.arrays[name][rows]) for name in _PLACES)
         for turn, place in ((R, p), (R_played, p_played)):
             wrong = ~find_poses(turn, place)
             if wrong.any():
@@ -220,22 +221,33 @@ class MotionFile:
         """The measured poses, in the order of the skeleton's bodies."""
         return self._take("R_world_body", "p_world_body")
 
+    @property
+    def _played(self) -> str:
+        return _QUATERNIONS if _QUATERNIONS in self.arrays else _MATRICES
+
     def motion(self) -> Motion:
         """The played motion: `forward` gives the played poses again."""
-        return derive_motion(self.skeleton, self._take("R_world_played", "p_world_played"))
+        return derive_motion(self.skeleton, self._take(self._played, "p_world_played"))
 
     def _take(self, turns: str, places: str) -> Take:
-        read = [_over_stored(self._pick, self.arrays[name]) for name in (turns, places)]
-        wrong = over_frames(lambda R, p: ~find_poses(R, p), *read)
-        R, p = (hide(values, wrong) for values in read)
+        R = _over_stored(self._pick_turns, self.arrays[turns])
+        p = _over_stored(self._pick, self.arrays[places])
+        wrong = over_frames(lambda R, p: ~find_poses(R, p), R, p)
+        R, p = hide(R, wrong), hide(p, wrong)
         sources, up = tuple(self.skeleton.take.get("sources", ())), self.skeleton.up
         return Take(self.skeleton.bodies, self.time, R, p, self.segment, self.timed, sources, up=up)
 
-    def _poses(self, name: str, rows: slice | Ints) -> Floats:
-        return self._pick(self.arrays[name][rows])
-
     def _pick(self, values: NDArray[Any]) -> Floats:
         return _pick_columns(values, self.bodies)
+
+    def _pick_turns(self, values: NDArray[Any]) -> Floats:
+        """(n, m, 3, 3) of matrices, or of quaternions (n, m, 4): those that are not of unit length are none."""
+        turns = self._pick(values)
+        if turns.ndim == 4:
+            return turns
+        with np.errstate(invalid="ignore", over="ignore"):
+            turns[~(np.abs(np.einsum("nmi,nmi->nm", turns, turns) - 1) <= _ROTATION_MAX_OFF)] = np.nan
+        return rotation.from_quaternion(turns)
 
 
 def _pick_columns(values: NDArray[Any], columns: Ints) -> Floats:
@@ -319,7 +331,8 @@ def _match_arrays(arrays: dict[str, StoredArray], skeleton: Skeleton) -> MotionF
     if not n or not m:
         raise CondyleError(f"holds no pose at all; {_AGAIN}", code="no-data")
     shapes = {
-        **dict.fromkeys(_TURNS, (n, m, 3, 3)), **dict.fromkeys(_PLACES, (n, m, 3)),
+        **dict.fromkeys(("R_world_body", _MATRICES), (n, m, 3, 3)), _QUATERNIONS: (n, m, 4),
+        **dict.fromkeys(_PLACES, (n, m, 3)),
         "gap": (n, j, 3), "weight": (n, j), "time": (n,), "segment": (n,),
     }  # fmt: skip
     for name, shape in shapes.items():
@@ -367,14 +380,15 @@ def _read_text(array: NDArray[Any]) -> str:
 
 def _open_arrays(file: Path) -> dict[str, StoredArray]:
     """The arrays of the file, summed up and not kept; nothing in it is ever unpickled."""
-    needed = ("names", "joints", *_TURNS, *_PLACES, "gap", "weight")
+    needed = ("names", "joints", "R_world_body", *_PLACES, "gap", "weight")
     try:
         with file.open("rb") as stream, zipfile.ZipFile(stream) as archive:
             there = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
             missing = [name for name in needed if name not in there]
+            missing += [_QUATERNIONS] if not there.keys() & {_QUATERNIONS, _MATRICES} else []
             if missing:
                 raise CondyleError(f"no array '{missing[0]}'; {_AGAIN}", code="missing-array")
-            wanted = [name for name in (*needed, "time", "segment", "fit_id") if name in there]
+            wanted = [name for name in (*needed, _QUATERNIONS, _MATRICES, "time", "segment", "fit_id") if name in there]
             opened = OpenFile(stream)
             return {name: _find_member(opened, stream, there[name]) for name in wanted}
     except _DAMAGE as error:
