@@ -8,6 +8,7 @@ are not among condyle's dependencies: `uv sync --group bench`, or `uv pip instal
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import time
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from condyle.maths import rotation
 from condyle.model.take import Take
 from condyle.prepare.read import load
 
-from .harness import FIRST_SEED, Table, progress, publish
+from .harness import FIRST_SEED, RESULTS, Table, progress, publish
 from .speed import recording
 
 SECONDS, BODIES, RATE = 45, 16, 120.0
@@ -95,6 +96,12 @@ def measure(parts: dict[str, Step], rounds: int) -> dict[str, float]:
             if k:  # the first round only warms up
                 spent[name] = min(spent[name], time.process_time() - begin)
     return spent
+
+
+def recorded_read(name: str, library: str) -> float:
+    """Time to read a file over that of a library, as it stands in the results."""
+    spent = json.loads((RESULTS / "reading.json").read_text())["results"][name]
+    return float(spent["read"] / spent[library])
 
 
 def write_files(folder: Path, take: Take) -> dict[str, tuple[Path, dict[str, Step], ReadOptions]]:

@@ -46,6 +46,7 @@ KINDS: dict[str, dict[str, float]] = {
 }
 WHOLE_FITS = ((16, 45, 120.0, "clean"), (16, 45, 120.0, "dirty"), (16, 45, 120.0, "soft"))
 LARGE_FITS = ((64, 60, 240.0, "clean"), (64, 60, 240.0, "dirty"), (500, 10, 120.0, "clean"))
+STARTED_HZ, QUICK = (30.0, 120.0), "--method least-squares --no-intervals"
 LOW_HZ, HIGH_HZ = 60.0, 480.0
 BIOBUDDY = "0.3.2"
 MALLOC_TRIM_THRESHOLD, MALLOC_MMAP_THRESHOLD = -1, -3  # M_... of malloc.h
@@ -297,19 +298,39 @@ def command_line(seed: int) -> list[list[str]]:
     """`condyle fit take.csv` against an interpreter that only imports numpy; CPU of the whole process."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        bare = min(_process_time([sys.executable, "-c", "import numpy"], folder) for _ in range(5))
-        rows.append(["`python -c 'import numpy'`", f"{bare * 1e3:.0f} ms", "1"])
-        for seconds, rate in ((45, 30.0), (45, 120.0)):
-            path = Path(folder) / f"take{rate:g}.csv"
-            condyle.write_take(path, recording(16, seconds, rate, seed).take)
-            command = [sys.executable, "-m", "condyle", "fit", str(path), "--method", "least-squares"]
-            mine = min(_process_time([*command, "--no-intervals"], folder) for _ in range(5))
-            what = (
-                f"`condyle fit take.csv --method least-squares --no-intervals`, 16 bodies x {seconds} s x {rate:g} Hz"
-            )
-            size = path.stat().st_size / 1e6
-            rows.append([f"{what} ({size:.1f} MB)", f"{mine * 1e3:.0f} ms", f"{mine / bare:.2f}"])
+        for rate in STARTED_HZ:
+            for options in (QUICK, "-o out"):
+                bare, mine, size = start_times(Path(folder), rate, options, seed)
+                rows = rows or [["`python -c 'import numpy'`", f"{bare * 1e3:.0f} ms", "1"]]
+                rows.append([f"{_describe_start(rate, options)} ({size:.1f} MB)", f"{mine * 1e3:.0f} ms"])
+                rows[-1].append(f"{mine / bare:.2f}")
+                progress(" | ".join(rows[-1]))
     return rows
+
+
+def start_times(folder: Path, rate: float, options: str, seed: int, rounds: int = 5) -> tuple[float, float, float]:
+    """CPU time [s] of `import numpy` and, in turn with it, of the installed program; and the size of its file [MB]."""
+    path = folder / f"take{rate:g}.csv"
+    if not path.exists():
+        condyle.write_take(path, recording(16, 45, rate, seed).take)
+    program = [sys.executable, str(Path(sys.executable).with_name("condyle")), "fit", str(path)]
+    commands = [
+        [sys.executable, "-c", "import numpy"],
+        [*program, *options.replace("out", str(folder / "out")).split()],
+    ]
+    spent = [[_process_time(command, str(folder)) for command in commands] for _ in range(rounds + 1)]
+    bare, mine = (min(times) for times in zip(*spent[1:], strict=True))  # the first compiles the modules
+    return bare, mine, path.stat().st_size / 1e6
+
+
+def _describe_start(rate: float, options: str) -> str:
+    return f"`condyle fit take.csv {options}`, 16 bodies x 45 s x {rate:g} Hz"
+
+
+def recorded_start(rate: float, options: str) -> float:
+    """The program's time over that of `import numpy`, as it stands in the results."""
+    rows = json.loads((RESULTS / "speed.json").read_text())["results"]["Command line"]
+    return float(next(row[2] for row in rows if row[0].startswith(_describe_start(rate, options))))
 
 
 def _process_time(command: Sequence[str], compiled: str) -> float:

@@ -53,3 +53,19 @@ def test_warnings_of_libraries_do_not_reach_a_terminal_unless_they_are_asked_for
     )
     assert quiet.stderr == ""
     assert "loud" in asked.stderr
+
+
+@pytest.mark.parametrize(("words", "status"), [(["--version"], 0), (["no-such-verb"], 2)])
+def test_the_installed_program_ends_at_once_after_what_was_registered_for_its_end(
+    words: list[str], status: int
+) -> None:
+    code = (
+        "import atexit, sys, threading; from condyle.__main__ import start\n"
+        f"atexit.register(print, 'registered'); sys.argv[1:] = {words!r}\n"
+    )
+    leave = "status = start(); print('came back'); sys.exit(status)"
+    work = "threading.Timer(0.2, print, ['worked']).start()\n"
+    for before, told in (("", ["registered"]), (work, ["came back", "registered", "worked"])):
+        done = subprocess.run([sys.executable, "-c", code + before + leave], capture_output=True, text=True)
+        said = [line for line in done.stdout.splitlines() if not line.startswith("condyle ")]
+        assert (done.returncode, sorted(said)) == (status, told)

@@ -82,7 +82,7 @@ def read_folder(path: str | Path) -> FitFolder:
         tuple(_joint(one) for one in skeleton["joints"]),
         tuple(_marks(skeleton["findings"], float(time[0]))),
         _poses(arrays["R_world_body"][:, order], arrays["p_world_body"][:, order], turn),
-        _poses(arrays["R_world_played"][:, order], arrays["p_world_played"][:, order], turn),
+        _poses(_played_turns(arrays)[:, order], arrays["p_world_played"][:, order], turn),
         time - time[0],
         rate,
     )
@@ -102,8 +102,9 @@ def _read_motion(path: Path, skeleton: dict) -> dict:
     try:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
-        for name in ("names", "R_world_body", "p_world_body", "R_world_played", "p_world_played"):
+        for name in ("names", "R_world_body", "p_world_body", "p_world_played"):
             arrays[name]
+        _played_turns(arrays)
     except (OSError, ValueError, KeyError) as error:
         raise FolderError(f"{path} cannot be read ({error}); write it anew with condyle fit -o") from None
     if "fit_id" in arrays and skeleton.get("fit_id") not in (None, str(arrays["fit_id"])):
@@ -112,6 +113,19 @@ def _read_motion(path: Path, skeleton: dict) -> dict:
     if frames == 0:
         raise FolderError(f"{path} has no frame")
     return {"time": np.arange(frames) / 100.0, **arrays}
+
+
+def _played_turns(arrays: dict) -> np.ndarray:
+    """Matrices (n, m, 3, 3) of the figure, which files have as quaternions wxyz, and older ones as they are."""
+    if "q_world_played" not in arrays:
+        return arrays["R_world_played"]
+    w, x, y, z = np.moveaxis(np.asarray(arrays["q_world_played"], float), -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 def _joint(one: dict) -> Joint:

@@ -50,6 +50,17 @@ def test_centres_are_no_worse_than_lstsq_near_and_far(world):
 
 @pytest.mark.parametrize("take", speed.WHOLE_FITS, ids=lambda take: take[-1])
 def test_the_whole_fit_is_not_a_third_slower_against_lstsq_than_it_was(take):
-    """CPU time in turn with the rival, least of some rounds: what else the machine does counts little."""
+    """CPU time in turn with the rival, least of some rounds: what else the machine does counts little. Of two rounds
+    the ratio is 30 % off at times, and the best of three would let a fit of twice the time pass.
+    """
     least = 2 / 3 * speed.recorded_ratio(*take)
-    assert any(speed.whole_fit(*take, SEED, rounds=2)[0] > least for _ in range(3))
+    assert any(speed.whole_fit(*take, SEED, rounds=6)[0] > least for _ in range(2))
+
+
+def test_the_program_does_not_start_a_third_slower_against_numpy_than_it_did(tmp_path):
+    most = 1.5 * speed.recorded_start(speed.STARTED_HZ[0], speed.QUICK)
+    assert any(mine < most * bare for bare, mine, _ in _start_rounds(tmp_path))
+
+
+def _start_rounds(folder):
+    return (speed.start_times(folder, speed.STARTED_HZ[0], speed.QUICK, SEED, rounds=2) for _ in range(3))

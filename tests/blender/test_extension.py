@@ -123,7 +123,7 @@ def test_a_fit_opens_with_joints_and_sensors_where_condyle_has_them(folder: Path
     fit = condyle.load(folder)
     chosen = [0, 100, 450, 599]
     with np.load(folder / "motion.npz") as motion:
-        played = motion["R_world_played"], motion["p_world_played"]
+        played = rotation.from_quaternion(motion["q_world_played"]), motion["p_world_played"]
         measured = motion["R_world_body"], motion["p_world_body"]
     sent = {
         name: {"p": played[1][300, k].tolist(), "q": rotation.to_quaternion(played[0][300, k]).tolist()}

@@ -55,7 +55,7 @@ def test_without_a_page_a_fit_is_done_all_the_same(
     recording: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.undo()
-    monkeypatch.setattr(pages, "files", lambda package: recording.parent)
+    monkeypatch.setattr(pages, "TEMPLATE", recording.parent / "page.html")
     out = recording.parent / "out"
     assert main(["fit", str(recording), "-o", str(out), "--json"]) == 0
     printed = capsys.readouterr()

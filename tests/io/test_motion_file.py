@@ -14,12 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import condyle
 from condyle import CondyleError, Skeleton, fit_motion, forward, read_skeleton, write_skeleton
 from condyle.io import motion_file
 from condyle.io.exports import write_motion_npz
-from condyle.io.motion_file import AROUND_S, MotionFile, open_motion, read_motion
+from condyle.io.motion_file import AROUND_S, READ_OVER_MOST, MotionFile, open_motion, read_motion
+from condyle.maths.rotation import from_quaternion
 from condyle.report.page import build_page
-from tests.make import jointed
+from tests.make import fitted, jointed
 from tests.make.fitted import rewritten
 
 SAME = 1e-12  # m, entries of matrices
@@ -43,7 +45,7 @@ def test_the_played_poses_come_back_by_folder_and_by_file(folder: tuple[Path, Sk
     for path in (place, place / "skeleton.json", str(place)):
         poses = forward(skeleton, read_motion(path))
         np.testing.assert_allclose(poses.p_world_body, arrays["p_world_played"], atol=SAME)
-        np.testing.assert_allclose(poses.R_world_body, arrays["R_world_played"], atol=SAME)
+        np.testing.assert_allclose(poses.R_world_body, from_quaternion(arrays["q_world_played"]), atol=SAME)
     assert jointed.gaps(skeleton, poses).max() <= SAME
     assert not np.array_equal(arrays["p_world_played"], arrays["p_world_body"])
 
@@ -78,7 +80,7 @@ def test_damage_missing_arrays_and_other_bodies_are_told_apart(folder: tuple[Pat
         read_motion(place)
 
 
-REPEATS = 80  # of 20 s, which make 43 MB
+REPEATS = 100  # of 20 s, which make 44 MB
 
 
 def opened(folder: Path) -> MotionFile:
@@ -91,7 +93,7 @@ def test_frames_are_those_in_the_file(noisy: Path) -> None:
     held = opened(noisy).rows(slice(100, 200, 3))
     assert np.array_equal(held.p, whole["p_world_body"][100:200:3], equal_nan=True)
     assert np.array_equal(held.R, whole["R_world_body"][100:200:3], equal_nan=True)
-    assert np.array_equal(held.R_played, whole["R_world_played"][100:200:3], equal_nan=True)
+    assert np.array_equal(held.R_played, from_quaternion(whole["q_world_played"][100:200:3]), equal_nan=True)
     np.testing.assert_allclose(held.gap, np.linalg.norm(whole["gap"][100:200:3].astype(np.float64), axis=-1))
     assert np.array_equal(held.weight, whole["weight"][100:200:3])
     assert np.array_equal(held.time, whole["time"][100:200:3])
@@ -118,11 +120,29 @@ def test_a_loop_has_a_gap_and_counts_while_it_holds(noisy: Path) -> None:
 
 def test_poses_that_are_none_are_not_seen(noisy: Path, tmp_path: Path) -> None:
     with np.load(noisy / "motion.npz") as archive:
-        p, R = (archive[name].astype(np.float64) for name in ("p_world_body", "R_world_played"))
-    p[3, 0], R[4, 1] = 1e300, np.inf
-    held = opened(rewritten(noisy, tmp_path / "odd", p_world_body=p, R_world_played=R)).rows(slice(0, 8))
+        p, q = (archive[name].astype(np.float64) for name in ("p_world_body", "q_world_played"))
+    p[3, 0], q[4, 1], q[5, 1], q[6, 1] = 1e300, np.inf, 0.0, 1.2 * q[6, 1]
+    motion = opened(rewritten(noisy, tmp_path / "odd", p_world_body=p, q_world_played=q))
+    held = motion.rows(slice(0, 8))
     assert np.isnan(held.R[3, 0]).all()
-    assert np.isnan(held.p_played[4, 1]).all()
+    assert np.isnan(held.p_played[4:7, 1]).all()
+    assert np.isfinite(held.p_played[:4, 1]).all()
+
+
+def test_older_files_that_hold_matrices_of_the_played_poses_are_read(noisy: Path, tmp_path: Path) -> None:
+    with np.load(noisy / "motion.npz") as archive:
+        q = archive["q_world_played"]
+    matrices = {"R_world_played": from_quaternion(q).astype(np.float32), "q_world_played": None}
+    older = open_motion(rewritten(noisy, tmp_path / "older", **matrices))
+    for read in (lambda motion: motion.rows(slice(5, 90, 4)).R_played, lambda motion: motion.motion().R_parent_body):
+        np.testing.assert_allclose(read(older), read(open_motion(noisy)), atol=SINGLE)
+    with pytest.raises(CondyleError, match="no array 'q_world_played'"):
+        open_motion(rewritten(noisy, tmp_path / "neither", q_world_played=None))
+
+
+def test_the_file_is_smaller_than_the_poses_that_it_came_from(tmp_path: Path) -> None:
+    fit = condyle.fit(fitted.take(), intervals=False).save(tmp_path, report=False)
+    assert (tmp_path / "motion.npz").stat().st_size < fit.take.R_world_body.nbytes + fit.take.p_world_body.nbytes
 
 
 @pytest.mark.parametrize(
@@ -249,6 +269,24 @@ def test_rows_are_those_of_the_array_in_whatever_order_it_is_stored(noisy: Path,
             np.testing.assert_array_equal(stored[rows], p[rows])
         with pytest.raises(IndexError):
             stored[np.array([len(p)])]
+
+
+def test_rows_near_each_other_are_read_at_once_and_a_block_at_most(
+    noisy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = opened(noisy).arrays["p_world_body"]
+    whole, reads = array.whole(), list[int]()
+    read = array.file.read
+    monkeypatch.setattr(array.file, "read", lambda start, size: reads.append(size) or read(start, size))
+    rows = np.concatenate([np.arange(0, 300, READ_OVER_MOST), np.arange(400, 900, READ_OVER_MOST + 1), [3, 3, 2]])
+    np.testing.assert_array_equal(array[rows], whole[rows])
+    assert len(reads) == 1 + len(range(400, 900, READ_OVER_MOST + 1)) + 3
+    reads.clear()
+    monkeypatch.setattr(motion_file, "_READ_AT_ONCE", 100 * whole[0].nbytes)
+    for unsigned in (np.arange(0, 1200, 4, dtype=np.uint16), np.arange(1196, -1, -4, dtype=np.uint16)):
+        np.testing.assert_array_equal(array[unsigned], whole[unsigned])
+    assert len(reads) == 12 + 300
+    assert max(reads) <= 100 * whole[0].nbytes
 
 
 def test_copies_of_an_open_file_have_its_bytes_whatever_becomes_of_it(noisy: Path, tmp_path: Path) -> None:

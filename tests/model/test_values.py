@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import pickle
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError, field, fields, replace
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -94,14 +95,53 @@ def test_one_that_holds_itself_is_shown() -> None:
     assert repr(one).endswith("tags=[...])")
 
 
-def test_a_class_compiles_one_function() -> None:
+def test_a_class_compiles_nothing_before_many_were_made_and_one_function_then() -> None:
     code = (
-        "import dataclasses; from condyle.model.values import dataclass; made = []; "
-        "dataclasses.exec = lambda text, *rest: made.append(text) or exec(text, *rest); "
-        "dataclass(frozen=True)(type('A', (), {'__annotations__': {'x': int}, '__doc__': ''})); print(len(made))"
+        "import dataclasses; from condyle.model import values; made = []; "
+        "values.exec = dataclasses.exec = lambda text, *rest: made.append(text) or exec(text, *rest); "
+        "A = values.dataclass(frozen=True)(type('A', (), {'__annotations__': {'x': int}, '__doc__': ''})); "
+        "some = [A(1) for _ in range(values.MADE_BEFORE_COMPILED)]; few = len(made); "
+        "print(few, A(1) == A(x=1) == some[0], len(made))"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert out == "1\n"
+    assert out == "0 True 1\n"
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("options", FORMS)
+def test_wrong_arguments_have_the_words_of_the_standard_library(options: dict[str, bool], compiled: bool) -> None:
+    for own, other in zip(make(dataclass, **options), make(dataclasses.dataclass, **options), strict=True):
+        if compiled:
+            inspect.signature(own)
+        for args, given in (((), {}), ((1,), {"x": 2}), ((1,), {"z": 2}), ((1, 2, [], 4, "b", 6), {}), ((), {"y": 2})):
+            words = []
+            for kind in (own, other):
+                with pytest.raises(TypeError) as raised:
+                    kind(*args, **given)
+                words.append(str(raised.value))
+            assert words[0] == words[1]
+        for args, given in (((1,), {"secret": 3}), ((1, 2), {}), ((), {"x": 1, "tags": ["b"]})):
+            assert vars(own(*args, **given)) == vars(other(*args, **given))
+
+
+@pytest.mark.parametrize("options", FORMS)
+def test_it_is_made_as_one_of_the_standard_library(options: dict[str, bool]) -> None:
+    for own, other in zip(make(dataclass, **options), make(dataclasses.dataclass, **options), strict=True):
+        assert str(inspect.signature(own)) == str(inspect.signature(other))
+        assert own.__init__.__annotations__ == other.__init__.__annotations__
+        assert own.__init__.__qualname__ == other.__init__.__qualname__
+        assert own.__init__.__module__ == other.__init__.__module__ == __name__
+        assert get_type_hints(own.__init__) == get_type_hints(other.__init__)
+        assert vars(own(1, secret=2)) == vars(other(1, secret=2))
+        assert own(1).tags is not own(1).tags
+        assert own.__match_args__ == other.__match_args__
+        if sys.version_info >= (3, 13):
+            assert copy.replace(own(1), x=5).x == 5
+
+
+def test_the_hints_of_every_value_of_the_public_names_are_resolved() -> None:
+    for kind in (condyle.Take, condyle.Skeleton, condyle.Motion, FitOptions):
+        assert set(get_type_hints(kind.__init__)) == {one.name for one in fields(kind) if one.init} | {"return"}
 
 
 def test_a_take_a_skeleton_and_a_fit_are_one_line_each_and_arrays_in_other_values_a_shape() -> None:

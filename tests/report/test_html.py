@@ -84,7 +84,7 @@ def test_a_fault_leaves_the_old_page(noisy: Path, tmp_path: Path, monkeypatch: p
 
 
 def test_an_installation_without_a_page_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "files", lambda package: tmp_path)
+    monkeypatch.setattr(pages, "TEMPLATE", tmp_path / "page.html")
     with pytest.raises(CondyleError, match="without its page") as caught:
         pages.read_template()
     assert caught.value.code == "no-page"

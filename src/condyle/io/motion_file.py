@@ -38,12 +38,13 @@ from .folder import check_ids, find_folder, settle_folder
 from .skeleton_file import read_skeleton
 
 _AGAIN = "write it anew with condyle fit -o"
-_TURNS, _PLACES = ("R_world_body", "R_world_played"), ("p_world_body", "p_world_played")
+_PLACES = ("p_world_body", "p_world_played")
+_QUATERNIONS, _MATRICES = "q_world_played", "R_world_played"  # the second as it was before; one of them is there
 _DAMAGE = (zipfile.BadZipFile, struct.error, EOFError, ValueError, NotImplementedError, RuntimeError, OSError)
 AROUND_S = 1.0  # before and after a loop holds in which its gap is told as well: how it came and went
 _ROTATION_MAX_OFF = 0.01  # of the sum of squares and of the determinant of a rotation matrix, rounded to float16 or so
-_SUMMED_AT_ONCE = 2**20  # bytes
-READ_OVER_MOST = 16  # every so-manieth row is read with all between, up to here: one read costs as much as so many rows
+_READ_AT_ONCE = 2**20  # bytes
+READ_OVER_MOST = 16  # rows that lie so near to each other are read with all between: one read costs as much as so many
 FARTHEST_ROW = 2**40  # rows of an array that somebody may have; numpy has no shapes of more than 2**63
 _REPLACED_WHILE_OPEN = os.name == "posix"  # Windows refuses to replace a file that is open, by whomever
 
@@ -96,7 +97,7 @@ def _copy_stream(stream: IO[bytes]) -> mmap.mmap | None:
     if _REPLACED_WHILE_OPEN:
         return None
     stream.seek(0)
-    return spool_bytes(iter(lambda: stream.read(_SUMMED_AT_ONCE), b""))
+    return spool_bytes(iter(lambda: stream.read(_READ_AT_ONCE), b""))
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,25 +132,26 @@ class StoredArray:
             return self.whole()[rows]
         if isinstance(rows, slice):
             start, stop, step = rows.indices(len(self))
-            if 0 < step <= READ_OVER_MOST:
-                return np.ascontiguousarray(self._read(start, max(stop - start, 0))[::step])
+            if step == 1:
+                return self._read(start, max(stop - start, 0))
             wanted = np.arange(start, stop, step)
         else:
             there = rows.dtype.kind in "iu" and bool(((rows >= 0) & (rows < len(self))).all())
-            wanted = rows if there else np.arange(len(self))[rows]
-        parts = [
-            self._read(int(run[0]), len(run))
-            for run in np.split(wanted, np.flatnonzero(np.diff(wanted) != 1) + 1)
-            if len(run)
-        ]
-        if not parts:
+            wanted = rows.astype(np.int64) if there else np.arange(len(self))[rows]
+        if not len(wanted):
             return np.empty((0, *self.shape[1:]), self.dtype)
+        apart, block = np.diff(wanted), wanted // max(_READ_AT_ONCE // max(self._row_bytes, 1), 1)
+        runs = np.split(wanted, np.flatnonzero((apart < 1) | (apart > READ_OVER_MOST) | (np.diff(block) != 0)) + 1)
+        parts = [self._read(int(run[0]), int(run[-1] - run[0]) + 1)[run - run[0]] for run in runs]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
+    @property
+    def _row_bytes(self) -> int:
+        return math.prod(self.shape[1:]) * self.itemsize
+
     def _read(self, first: int, count: int) -> NDArray[Any]:
-        row = math.prod(self.shape[1:])
-        data = self.file.read(self.start + first * row * self.itemsize, count * row * self.itemsize)
-        return np.frombuffer(data, self.dtype, count * row).reshape(count, *self.shape[1:])
+        data = self.file.read(self.start + first * self._row_bytes, count * self._row_bytes)
+        return np.frombuffer(data, self.dtype, count * math.prod(self.shape[1:])).reshape(count, *self.shape[1:])
 
 
 def _over_stored(change: Callable[[NDArray[Any]], Floats], array: StoredArray) -> Floats:
@@ -184,8 +186,8 @@ class MotionFile:
 
         A pose that is none, in a file that somebody changed, is not seen.
         """
-        R, R_played = (self._poses(name, rows) for name in _TURNS)
-        p, p_played = (self._poses(name, rows) for name in _PLACES)
+        R, R_played = (self._pick_turns(self.arrays[name][rows]) for name in ("R_world_body", self._played))
+        p, p_played = (self._pick(self.arrays[name][rows]) for name in _PLACES)
         for turn, place in ((R, p), (R_played, p_played)):
             wrong = ~find_poses(turn, place)
             if wrong.any():
@@ -219,22 +221,33 @@ class MotionFile:
         """The measured poses, in the order of the skeleton's bodies."""
         return self._take("R_world_body", "p_world_body")
 
+    @property
+    def _played(self) -> str:
+        return _QUATERNIONS if _QUATERNIONS in self.arrays else _MATRICES
+
     def motion(self) -> Motion:
         """The played motion: `forward` gives the played poses again."""
-        return derive_motion(self.skeleton, self._take("R_world_played", "p_world_played"))
+        return derive_motion(self.skeleton, self._take(self._played, "p_world_played"))
 
     def _take(self, turns: str, places: str) -> Take:
-        read = [_over_stored(self._pick, self.arrays[name]) for name in (turns, places)]
-        wrong = over_frames(lambda R, p: ~find_poses(R, p), *read)
-        R, p = (hide(values, wrong) for values in read)
+        R = _over_stored(self._pick_turns, self.arrays[turns])
+        p = _over_stored(self._pick, self.arrays[places])
+        wrong = over_frames(lambda R, p: ~find_poses(R, p), R, p)
+        R, p = hide(R, wrong), hide(p, wrong)
         sources, up = tuple(self.skeleton.take.get("sources", ())), self.skeleton.up
         return Take(self.skeleton.bodies, self.time, R, p, self.segment, self.timed, sources, up=up)
 
-    def _poses(self, name: str, rows: slice | Ints) -> Floats:
-        return self._pick(self.arrays[name][rows])
-
     def _pick(self, values: NDArray[Any]) -> Floats:
         return _pick_columns(values, self.bodies)
+
+    def _pick_turns(self, values: NDArray[Any]) -> Floats:
+        """(n, m, 3, 3) of matrices, or of quaternions (n, m, 4): those that are not of unit length are none."""
+        turns = self._pick(values)
+        if turns.ndim == 4:
+            return turns
+        with np.errstate(invalid="ignore", over="ignore"):
+            turns[~(np.abs(np.einsum("nmi,nmi->nm", turns, turns) - 1) <= _ROTATION_MAX_OFF)] = np.nan
+        return rotation.from_quaternion(turns)
 
 
 def _pick_columns(values: NDArray[Any], columns: Ints) -> Floats:
@@ -318,7 +331,8 @@ def _match_arrays(arrays: dict[str, StoredArray], skeleton: Skeleton) -> MotionF
     if not n or not m:
         raise CondyleError(f"holds no pose at all; {_AGAIN}", code="no-data")
     shapes = {
-        **dict.fromkeys(_TURNS, (n, m, 3, 3)), **dict.fromkeys(_PLACES, (n, m, 3)),
+        **dict.fromkeys(("R_world_body", _MATRICES), (n, m, 3, 3)), _QUATERNIONS: (n, m, 4),
+        **dict.fromkeys(_PLACES, (n, m, 3)),
         "gap": (n, j, 3), "weight": (n, j), "time": (n,), "segment": (n,),
     }  # fmt: skip
     for name, shape in shapes.items():
@@ -366,14 +380,15 @@ def _read_text(array: NDArray[Any]) -> str:
 
 def _open_arrays(file: Path) -> dict[str, StoredArray]:
     """The arrays of the file, summed up and not kept; nothing in it is ever unpickled."""
-    needed = ("names", "joints", *_TURNS, *_PLACES, "gap", "weight")
+    needed = ("names", "joints", "R_world_body", *_PLACES, "gap", "weight")
     try:
         with file.open("rb") as stream, zipfile.ZipFile(stream) as archive:
             there = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
             missing = [name for name in needed if name not in there]
+            missing += [_QUATERNIONS] if not there.keys() & {_QUATERNIONS, _MATRICES} else []
             if missing:
                 raise CondyleError(f"no array '{missing[0]}'; {_AGAIN}", code="missing-array")
-            wanted = [name for name in (*needed, "time", "segment", "fit_id") if name in there]
+            wanted = [name for name in (*needed, _QUATERNIONS, _MATRICES, "time", "segment", "fit_id") if name in there]
             opened = OpenFile(stream)
             return {name: _find_member(opened, stream, there[name]) for name in wanted}
     except _DAMAGE as error:
@@ -409,8 +424,8 @@ def _find_member(file: OpenFile, stream: IO[bytes], member: zipfile.ZipInfo) -> 
     ):
         raise zipfile.BadZipFile(f"{member.filename} does not hold what it declares")
     checksum = 0
-    for at in range(begin, start + size, _SUMMED_AT_ONCE):
-        checksum = zlib.crc32(file.read(at, min(_SUMMED_AT_ONCE, start + size - at)), checksum)
+    for at in range(begin, start + size, _READ_AT_ONCE):
+        checksum = zlib.crc32(file.read(at, min(_READ_AT_ONCE, start + size - at)), checksum)
     if checksum != member.CRC:
         raise zipfile.BadZipFile(f"the checksum of {member.filename} is wrong")
     return StoredArray(file, start, shape, dtype, fortran)

@@ -172,11 +172,13 @@ def _count_joints(
                 done.add(k)
             R = frames[above].R_body_anat.T @ body.between(above, k) @ frames[k].R_body_anat
             yield _count(body, row, side, R, (frames[above], frames[k]), above)
-    carried = carry_frames(body, Neutral(None, ""))
+    carried: dict[int, SegmentFrame] = {}  # where some bone has no frame
     for k in body.bones:
         above = body.parent(k)
         if k not in done and above >= 0 and body.joint(k).kind != "rigid" and not _is_covered(body, convention):
-            yield _count_other(body, k, frames if above in frames and k in frames else carried, convention)
+            there = above in frames and k in frames
+            carried = carried if there or carried else carry_frames(body, Neutral(None, ""))
+            yield _count_other(body, k, frames if there else carried, convention)
 
 
 def _count_in_room(

@@ -28,7 +28,7 @@ from .marker_swaps import (
     find_wrong_part,
     leave_out,
 )
-from .shapes import Shape, count_free, extent, find_seen, fit_error, fit_poses, fit_shape, sum_squares
+from .shapes import Shape, count_free, count_seen, extent, find_seen, fit_error, fit_poses, fit_shape, sum_squares
 
 MISFIT_MIN_SD = 5.0  # robust standard deviations above the usual fit error at which a frame is doubted
 MISFIT_MIN_TIMES = 4.0  # times the usual fit error at which a frame is doubted
@@ -99,8 +99,9 @@ class _PosedCluster:
 
 
 class _Look(NamedTuple):
-    """Poses from all seen markers, their fit error (N,), and the one up to which a frame is not doubted."""
+    """Poses from all seen markers (N, k), their fit error (N,), and the one up to which a frame is not doubted."""
 
+    use: Bools
     R: Floats
     p: Floats
     error: Floats
@@ -108,11 +109,12 @@ class _Look(NamedTuple):
 
     @classmethod
     def at(cls, cloud: Floats, shape: Shape) -> _Look:
-        R, p = fit_poses(cloud, shape)
-        error = fit_error(cloud, shape, R, p)
+        use = find_seen(cloud) & shape.placed
+        R, p = fit_poses(cloud, shape, use)
+        error = fit_error(cloud, shape, R, p, use)
         usual, sd = (float(value) for value in robust_sd(error))
         limit = max(usual + MISFIT_MIN_SD * sd, MISFIT_MIN_TIMES * usual, MISFIT_MIN_SHARE * shape.size)
-        return cls(R, p, error, limit)
+        return cls(use, R, p, error, limit)
 
 
 def form_bodies(
@@ -139,8 +141,9 @@ def form_bodies(
     clouds: dict[str, Floats] = {}
     shapes: dict[str, Shape] = {}
     for body, markers in bodies.items():
-        parts = zip(worlds, columns, strict=True)
-        cloud = join_arrays([_pick(world.position, [found.get(name) for name in markers]) for world, found in parts])
+        there = zip(worlds, columns, strict=True)
+        parts = [_pick(world.position, [found.get(name) for name in markers]) for world, found in there]
+        cloud = parts[0] if len(parts) == 1 else join_arrays(parts)
         try:
             shape, notes = _shape_of(body, markers, cloud)
         except CondyleError as error:
@@ -362,11 +365,11 @@ def _pose_bodies(
 
 def _pose(cloud: Floats, shape: Shape, look: _Look, off: Bools, bent: Bools) -> _PosedCluster:
     """Poses; where frames are off (n,), without the markers that spoil them, or none; bent ones (n,) stay."""
-    use = find_seen(cloud) & shape.placed
-    R, p, error, limit = look
+    use, R, p, error, limit = look
     misfit, soft = np.where(off, error, 0.0), np.where(bent, error, 0.0)
     rescued = np.zeros(len(cloud), dtype=bool)
     rows = np.flatnonzero(misfit)
+    use = use.copy() if len(rows) else use
     for _ in range(cloud.shape[1] - 3):
         rows = rows[use[rows].sum(axis=1) > 3]
         if not len(rows):
@@ -379,7 +382,7 @@ def _pose(cloud: Floats, shape: Shape, look: _Look, off: Bools, bent: Bools) -> 
         rows = rows[~fits]
     lost = (misfit > 0) & ~rescued
     R[lost], p[lost] = np.nan, np.nan
-    seen = np.maximum(use.sum(axis=1), 1)
+    seen = np.maximum(count_seen(use), 1)
     left = error * np.sqrt(count_free(use) / seen)
     again = np.flatnonzero(misfit)  # fitted to fewer markers, or to none
     left[again] = np.sqrt(sum_squares(cloud[again], shape, R[again], p[again], use[again]) / seen[again])
@@ -393,7 +396,7 @@ def _find_outliers(cloud: Floats, shape: Shape, look: _Look, recording: Ints, ti
 
     recording, time   (n,), (n,) [s] of the frames; NaN where there is no time
     """
-    use, error, limit = find_seen(cloud) & shape.placed, look.error, look.limit
+    use, error, limit = look.use, look.error, look.limit
     misfit = np.asarray(error > limit)
     soft = np.zeros(len(misfit), dtype=bool)
     changed = np.flatnonzero(misfit[1:] != misfit[:-1]) + 1

@@ -72,7 +72,7 @@ def fit_shape(cloud: Floats) -> Shape:
         return Shape(np.full(cloud.shape[1:], np.nan))
     shape = Shape(_centre(cloud[_typical(cloud, seen)]))
     for _ in range(MOST_SWEEPS):
-        R, p = fit_poses(cloud, shape)
+        R, p = fit_poses(cloud, shape, seen & shape.placed)
         if np.isnan(p).all():
             break
         before, points = shape, _centre(median((cloud - p[:, None]) @ R, np.nan))
@@ -82,7 +82,8 @@ def fit_shape(cloud: Floats) -> Shape:
         change = np.abs(shape.points - before.points)[both].max(initial=0.0)
         if (before.placed == shape.placed).all() and change < SETTLED_SHARE * shape.size:
             break
-    error = fit_error(cloud, shape, *fit_poses(cloud, shape))
+    use = seen & shape.placed
+    error = fit_error(cloud, shape, *fit_poses(cloud, shape, use), use)
     return Shape(shape.points, float(median(error)))
 
 
@@ -90,11 +91,11 @@ def fit_poses(cloud: Floats, shape: Shape, use: Bools | None = None) -> tuple[Fl
     """R (n, 3, 3) and p (n, 3) that carry the shape onto points (n, k, 3) by least squares (Kabsch).
 
     NaN where fewer than three points are seen, or where those seen leave the turn about their line open.
-    use  (n, k) points that count; None: all that are seen
+    use  (n, k) points that count, of those that are seen and placed; None: all of them
     """
     R, p = empty((len(cloud), 3, 3)), empty((len(cloud), 3))
     for rows in blocks(cloud):
-        seen = _count(cloud[rows], shape, None if use is None else use[rows])
+        seen = find_seen(cloud[rows]) & shape.placed if use is None else use[rows]
         R[rows], p[rows] = _fit_block(cloud[rows], shape, seen)
     return R, p
 
@@ -147,14 +148,19 @@ def fit_error(cloud: Floats, shape: Shape, R: Floats, p: Floats, use: Bools | No
 
     Six of a frame's 3k numbers went into its pose, so that frames with few and with many points compare.
     """
-    seen = _count(cloud, shape, use)
+    seen = find_seen(cloud) & shape.placed if use is None else use
     total = sum_squares(cloud, shape, R, p, seen)
     return np.where(np.isnan(p[:, 0]), np.nan, np.sqrt(total / count_free(seen)))
 
 
 def count_free(seen: Bools) -> Ints:
     """(n,) of the numbers of points that count (n, k), those that are left once their pose is fitted."""
-    return np.asarray(np.maximum(3 * seen.sum(axis=1) - 6, 1))
+    return np.asarray(np.maximum(3 * count_seen(seen) - 6, 1))
+
+
+def count_seen(seen: Bools) -> Ints:
+    """(n,) how many points count (n, k) in each frame; where all do, without adding up short rows one by one."""
+    return np.full(len(seen), seen.shape[1]) if seen.all() else np.asarray(seen.sum(axis=1))
 
 
 def sum_squares(cloud: Floats, shape: Shape, R: Floats, p: Floats, use: Bools) -> Floats:
@@ -165,8 +171,9 @@ def sum_squares(cloud: Floats, shape: Shape, R: Floats, p: Floats, use: Bools) -
     def measure(cloud: Floats, R: Floats, p: Floats, use: Bools) -> Floats:
         apart = cloud - p[:, None]
         apart -= (R.reshape(-1, 9) @ _spread(known).T).reshape(apart.shape)
-        square = np.einsum("nki,nki->nk", apart, apart)
-        return np.asarray((square if use.all() else np.where(use, square, 0.0)).sum(axis=1))
+        if use.all():
+            return np.asarray(np.einsum("nki,nki->n", apart, apart))
+        return np.asarray(np.where(use, np.einsum("nki,nki->nk", apart, apart), 0.0).sum(axis=1))
 
     return over_frames(measure, cloud, R, p, use)
 
@@ -179,11 +186,6 @@ def extent(points: Floats) -> tuple[float, float]:
 
 def _measure_lengths(v: Floats) -> Floats:
     return np.asarray(np.sqrt(np.einsum("nki,nki->nk", v, v)))
-
-
-def _count(cloud: Floats, shape: Shape, use: Bools | None) -> Bools:
-    seen = find_seen(cloud) & shape.placed
-    return np.asarray(seen if use is None else seen & use)
 
 
 def _centre(points: Floats) -> Floats:

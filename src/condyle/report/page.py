@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 
 import msgspec
@@ -37,6 +36,7 @@ from .recorded import list_slips, show_recorded
 from .shown import MOTION_MAX_BYTES, MotionPieces, choose_packing, link_pieces, pack_pieces
 from .turns import measure_turns
 
+TEMPLATE = Path(__file__).with_name("page.html")  # the build puts it there
 DATA_PLACE = b'<script type="application/json" id="condyle-data"></script>'
 FRAMES_FOR_UP = 60
 TRUNK_PARTS: tuple[Part, ...] = ("pelvis", "spine", "chest", "neck", "head")  # two of them tell a person's direction
@@ -190,7 +190,7 @@ def to_json(page: PageData) -> bytes:
 def read_template() -> bytes:
     """The page without data, as it was built into this installation; raises CondyleError where it was not."""
     try:
-        return (files("condyle.report") / "page.html").read_bytes()
+        return TEMPLATE.read_bytes()
     except OSError:
         raise CondyleError(NO_PAGE_TEXT, code="no-page") from None
 

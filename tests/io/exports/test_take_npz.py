@@ -50,7 +50,7 @@ def test_a_motion_is_of_single_precision_where_that_is_nothing_against_the_noise
     gap, weight = rng.standard_normal((20, len(skeleton.joints), 3)), np.ones((20, len(skeleton.joints)))
     write_motion_npz(tmp_path / "motion.npz", take, gap, weight, replace(skeleton, noise=sensors), take)
     with np.load(tmp_path / "motion.npz") as arrays:
-        for name in ("R_world_body", "p_world_body", "R_world_played", "p_world_played", "gap", "weight"):
+        for name in ("R_world_body", "p_world_body", "q_world_played", "p_world_played", "gap", "weight"):
             assert arrays[name].dtype == np.dtype(kind), name
         assert arrays["time"].dtype == np.float64
         np.testing.assert_allclose(arrays["p_world_body"], take.p_world_body, rtol=0, atol=1e-2 * noise)

@@ -29,6 +29,25 @@ def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     return str(request.param)
 
 
+@pytest.mark.parametrize("at_once", [1, 2**16])
+def test_lines_end_by_lf_crlf_or_cr_wherever_they_stand(
+    parser: str, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_table, "PARSED_AT_ONCE_BYTES", at_once)
+    for k in range(1, 9):
+        for end in (b"\r\n", b"\r"):
+            lines = [b"%d,2,%d\n" % (one, one) for one in range(9)]
+            lines[k] = lines[k].replace(b"\n", end)
+            values, cut = parse_rows(b"".join(lines), NAMES, line=1)
+            assert (values[:, 0].tolist(), cut) == (list(range(9)), 0)
+            lines[7] = b"7,x,7\n"
+            with pytest.raises(CondyleError) as caught:
+                parse_rows(b"".join(lines), NAMES, line=1)
+            assert caught.value.line == 8
+    with pytest.raises(CondyleError, match=r"line 3.*1 cells, expected 3"):  # and not taken for one row
+        parse_rows(b"1,2,3\n4,5,\r6\n7,8,9\n", NAMES, line=1)
+
+
 @pytest.mark.parametrize("cell", ["1e400", "12345678901234567890123", "true", '"1"', "{}", "[1]", "0x10", "1_0", "--1"])
 def test_what_is_no_number_is_found_by_both_ways(parser: str, cell: str) -> None:
     rows = b"1,2,3\n4," + cell.encode() + b",6\n7,8,9\n"

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from ...maths import rotation
 from ...maths.arrays import Floats
-from ...maths.spool import blocks
+from ...maths.spool import blocks, over_frames
 from ...model.skeleton import Skeleton
 from ...model.take import WORLD, Take
 from ..atomic import open_atomic
@@ -38,15 +39,16 @@ def write_motion_npz(
     """Writes a take as `write_take_npz` does, the poses that were played through the skeleton, and what a calibration
     left over. Numbers per frame and body are of single precision where that is nothing against the sensors' noise.
 
-    R_world_played  (n, m, 3, 3)   the pose of every body with no gap at any joint; NaN where not known
-    p_world_played  (n, m, 3) [m]
+    q_world_played  (n, m, 4)      the pose of every body with no gap at any joint, as unit quaternions wxyz, for with
+    p_world_played  (n, m, 3) [m]  matrices the file would be larger than the poses that it came from; NaN: not known
     joints  (J,)            the joints, each named by its child
     gap     (n, J, 3) [m]   world vector between the two sides of the joint; NaN where not seen
     weight  (n, J)    [-]   how much each gap counted; seen (n, m): which poses were there
     fit_id  ()              of the fit, as in skeleton.json; left out where the skeleton has none
     """
     arrays = _take_arrays(take, skeleton.fit_id)
-    arrays["R_world_played"], arrays["p_world_played"] = played.R_world_body, played.p_world_body
+    arrays["q_world_played"] = over_frames(rotation.to_quaternion, played.R_world_body)
+    arrays["p_world_played"] = played.p_world_body
     arrays["joints"] = np.array([joint.child for joint in skeleton.joints], dtype=np.str_)
     arrays["gap"], arrays["weight"], arrays["seen"] = gap, weight, take.seen
     single = _is_single_enough(take, skeleton)

@@ -138,7 +138,7 @@ def read_head(text: Text) -> TakeTable:
     line += reader.line_num
     names = check_columns(columns, line - 1)
     _check_quaternion_order(facts, columns, line - 1)
-    return TakeTable(facts, columns, names, with_line_feeds(text[end:]), line, separator=separator)
+    return TakeTable(facts, columns, names, text[end:], line, separator=separator)
 
 
 def _find_separator(names: bytes) -> bytes:

@@ -17,7 +17,7 @@ from ...findings import Finding, Severity, many
 from ...maths.arrays import Floats
 from ...maths.spool import blocks, empty, over_frames, seal
 from ...model.progress import tell_share
-from .text import Text, as_bytes, change_lines, decode, first_block
+from .text import Text, as_bytes, change_lines, decode, first_block, unify_line_ends, with_line_feeds
 
 Row = TypeVar("Row")
 
@@ -46,7 +46,7 @@ def parse_rows(
 ) -> tuple[Floats, Cut]:
     """Numbers (rows, columns), NaN for an empty cell, `nan`, `null`; and whether a cut or broken last row was left out.
 
-    rows           lines ended by a line feed; blank lines are skipped
+    rows           lines ended by a line feed, or some by CR or CRLF; blank lines are skipped
     names          of the columns, for messages; a separator too many at the end of the lines is allowed
     line           1-based line of the file on which `rows` begins
     separator      None: any run of blanks and tabs
@@ -62,6 +62,9 @@ def parse_rows(
     if separator != b"," and b"," in rows and b"." not in rows:
         decimal_comma = True  # whatever the first row showed: it may hold whole numbers only
     end = rows.rfind(b"\n") + 1
+    if b"\r" in rows[rows.rfind(b"\n", 0, max(end - 1, 0)) + 1 :]:  # elsewhere `_read_blocks` sees to them
+        rows = with_line_feeds(rows)
+        end = rows.rfind(b"\n") + 1
     tail = as_bytes(rows[end:])
     cut = Cut.NO
     if tail.strip():
@@ -127,6 +130,8 @@ def _read_blocks(
         end = body.find(b"\n", start + PARSED_AT_ONCE_BYTES, stop)
         block = as_bytes(body[start : stop if end < 0 else end])
         start += len(block) + 1
+        if b"\r" in block:  # of the whole text, this would be another way through the file
+            block = unify_line_ends(block + b"\n")[:-1]
         text = _nest(block, separator, decimal_comma)
         rows = None if text is None else even(text)
         lines = block.count(b"\n") + 1 if rows is None else len(rows)  # bytes are counted a sixth as fast as parsed

@@ -17,7 +17,7 @@ from ...errors import CondyleError
 from ...maths.spool import largest_in_memory, spool_bytes
 
 TEXT_BLOCK_BYTES = 2**23  # of a long text that are looked at or changed at once
-READ_AHEAD_BYTES = 2**20  # of a long text that are read at once where less is asked for
+READ_AHEAD_BYTES = 2**18  # of a long text that are read at once where less is asked for: they stay in the cache
 LONG_TEXT_MIN_BYTES = 2**20  # of a text that stays on disk: copying it takes longer than the parts one by one
 
 
