@@ -165,6 +165,7 @@ REFUSED: dict[str, Callable[[], object]] = {
     "B71": lambda: condyle.read(None),  # type: ignore[arg-type]
     "B74": lambda: condyle.fit(np.zeros((3, 2, 4, 4), complex)),
     "B75": lambda: condyle.fit(take(1.0), world="no"),  # type: ignore[arg-type]
+    "B79": lambda: condyle.fit("take\udcff.npz"),
     "B45": lambda: run(select([0, 0, 1]), FitOptions(), plan=PLAN_OF["default"]),
     "B48": read_bent_axis,
     "B58": lambda: check_name("CON"),
@@ -235,6 +236,7 @@ def test_every_row_of_the_page_has_words_that_are_tried() -> None:
         "B76": ("io/test_atomic.py", "is a pipe or a device; give the name of a file"),
         "B77": ("io/test_motion_file.py", "cannot be read: Too many open files"),
         "B78": ("io/test_skeleton_file.py", "is no JSON; write it anew with condyle fit -o"),
+        "B80": ("promises/test_files.py", "is a link to gone.csv, which is not there"),
     }
     for number, (file, words) in elsewhere.items():
         assert words in (PROJECT / "tests" / file).read_text(encoding="utf-8")

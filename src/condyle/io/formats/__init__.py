@@ -221,6 +221,8 @@ def _describe_missing(file: Path) -> str:
     """No such file, and the files beside it whose names are near."""
     if str(file) == "-":
         return "no such file, and standard input is not read, since a recording is read twice; save it to a file first"
+    if file.is_symlink():
+        return f"is a link to {os.readlink(file)}, which is not there"
     try:
         names = [one.name for one in file.parent.iterdir()] if file.parent.is_dir() else []
     except OSError:
