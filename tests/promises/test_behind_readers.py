@@ -156,6 +156,7 @@ FOUND: dict[str, tuple[str, Callable[[], list[condyle.Finding]]]] = {
     "B63": ("log-damaged", lose_frame),
     "B69": ("clock-unit", lambda: describe_clock_unit(STEADY / 120, None, lambda _: 50.0)),
     "B70": ("clock-unit", lambda: describe_clock_unit(np.arange(60.0), None)),
+    "B81": ("repeated-time", lambda: in_order(np.full(60, 1.7e9), None, 60, lambda: np.ones(59, bool))[3]),
 }
 REFUSED: dict[str, Callable[[], object]] = {
     "B61": lambda: write_routine("a." * 30_000 + "a = 1"),
