@@ -27,7 +27,8 @@ from condyle.simulate import Disturbances, chain, human, linkage, simulate
 from .harness import Table, progress, publish
 
 PROJECT = Path(__file__).parents[1]
-ENVIRONMENTS = (("3.11", "1.26.*"), ("3.11", "2.0.*"), ("3.12", ""), ("3.13", ""))  # Python, numpy; "": the newest
+# Python, numpy; "": the newest
+ENVIRONMENTS = (("3.11", "1.26.*"), ("3.11", "2.0.*"), ("3.12", ""), ("3.13", ""), ("3.14", ""))
 SAME_M, SAME_HERE_M = 1e-12, 1e-13
 OTHERWISE = {  # what is set here: variables of the environment, and BACKWARDS for the order of the bodies
     "again": {},

@@ -67,8 +67,11 @@ def test_a_path_in_a_folder_that_is_no_more_is_told(tmp_path: Path, monkeypatch:
 def test_what_is_no_path_and_no_number_is_refused_by_what_it_should_be() -> None:
     assert check_path("a/b", "a rig") == Path("a/b")
     assert check_number(3, "a factor") == 3.0
-    for value in (None, 5, ["a"], b"a", "", "a\0b", Path("a\0b"), "\ud800"):
+    for value in (None, 5, ["a"], b"a", "", "a\0b", Path("a\0b")):
         with pytest.raises(UsageError, match="a rig is told by its path, not"):
+            check_path(value, "a rig")
+    for value in ("\ud800", Path("b\udcff.npz")):  # as names of other bytes come from the system
+        with pytest.raises(CondyleError, match="its name is no text in UTF-8; rename it"):
             check_path(value, "a rig")
     with pytest.raises(CondyleError, match="xxx: cannot be opened: "):
         check_path("x" * 5000, "a rig")

@@ -82,6 +82,7 @@ def check_path(value: Any, what: str) -> Path:
     try:
         if not isinstance(name, str) or not name:
             raise ValueError
+        check_letters(name)
         os.stat(name)
     except (FileNotFoundError, NotADirectoryError):  # whoever opens it says so, or makes it
         try:
@@ -91,9 +92,19 @@ def check_path(value: Any, what: str) -> Path:
             raise CondyleError(text, code="unreadable-file", path=name) from None
     except OSError as error:
         raise CondyleError(f"cannot be opened: {error.strerror}", code="unreadable-file", path=name) from None
-    except ValueError:  # also of Python, of a zero byte or half a letter
+    except ValueError:  # also of Python, of a zero byte
         raise UsageError(f"{what} is told by its path, not {value!r}", code="bad-call") from None
     return Path(name)
+
+
+def check_letters(name: str) -> None:
+    """Raises for a path of bytes that are no UTF-8: it can be opened, but no text that is written could hold it."""
+    if not name.isascii():
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            text = "its name is no text in UTF-8; rename it"
+            raise CondyleError(text, code="unreadable-file", path=name) from None
 
 
 def check_paths(value: Any, what: str) -> list[Path]:

@@ -31,7 +31,7 @@ CODES: dict[str, str] = {
     "clock-unit": "the times give a rate that no sensor has, or a speed, but a usual one in another unit",
     "clock-origin": "the times count from a date; they are given from the start of the take",
     "clock-packets": "frames were stamped in packets; they are spread over the time before each",
-    "repeated-time": "rows with the same time stamp; the first of each is kept",
+    "repeated-time": "rows with the same time stamp; the first of each is kept, or all where none has another",
     "time-backwards": "time runs backwards; a new segment begins there",
     "time-jumps": "time jumps forward; a new segment begins there",
     "time-gaps": "frames are missing in the middle of a recording",

@@ -78,6 +78,8 @@ def test_a_recording_is_never_written_over(take: Path, capsys: pytest.CaptureFix
     ("words", "status", "told"),
     [
         (["replay:take.npz"], 2, "say where to record with -o DIR"),
+        (["replay:take.npz", "-o", "out\udcff"], 1, "its name is no text in UTF-8; rename it"),
+        (["replay:take\udcff.npz", "-o", "out"], 1, "its name is no text in UTF-8; rename it"),
         (["replay:take.npz", "-o", "out", "--seconds", "0"], 2, "0 s is no time to record for"),
         (["nope:1", "-o", "out"], 2, "no source 'nope:1'; what can be connected is"),
         (["replay:none.npz", "-o", "out"], 1, "none.npz: no such file"),

@@ -8,7 +8,18 @@ import pytest
 from numpy.typing import NDArray
 
 from condyle.errors import CondyleError
-from condyle.maths.arrays import Floats, Ints, Vector, _number_type, concatenate, distinct, freeze, freeze_array, select
+from condyle.maths.arrays import (
+    BLOCK_BYTES,
+    Floats,
+    Ints,
+    Vector,
+    _number_type,
+    concatenate,
+    distinct,
+    freeze,
+    freeze_array,
+    select,
+)
 
 
 def test_a_list_becomes_a_read_only_array_of_doubles() -> None:
@@ -140,3 +151,12 @@ def test_what_is_no_whole_number_is_no_segment(count: int) -> None:
         values[-1] = odd
         with pytest.raises(CondyleError, match="segment is not an array of numbers: it holds what is no whole number"):
             freeze_array(values, (None,), "segment", np.int64)
+
+
+def test_numbers_that_are_masked_are_not_seen() -> None:
+    hidden = np.ma.masked_array([1, 2, 3], mask=[False, True, False])
+    for values in (hidden, hidden.astype(float)):
+        np.testing.assert_array_equal(freeze_array(values, (3,), "a"), [1, np.nan, 3])
+    large = np.ma.masked_array(np.ones(BLOCK_BYTES // 8 + 1), mask=False)
+    large[5] = np.ma.masked
+    assert np.flatnonzero(np.isnan(freeze_array(large, (None,), "a"))).tolist() == [5]

@@ -174,6 +174,17 @@ def test_short_recordings_with_equal_pauses_are_no_packets() -> None:
     assert [finding.code for finding in findings] == ["time-jumps"]
 
 
+def test_a_clock_that_stands_still_is_none_where_the_sensors_move() -> None:
+    time = np.full(5, 1.7e9)
+    rows, segment, clock, findings = in_order(time, None, 5, lambda: np.array([True, True, False, True]))
+    assert (rows, segment, clock) == (slice(None), None, None)
+    text = "all 5 rows bear one time, 1700000000 s, though the sensors move; frames are counted instead"
+    assert [(one.code, one.text, one.count) for one in findings] == [("repeated-time", text, 4)]
+    rows, _, clock, _ = in_order(time, None, 5, lambda: np.array([True, False, False, False]))  # rows written again
+    assert np.arange(5)[rows].tolist() == [0]
+    assert clock is not None
+
+
 def test_time_that_is_no_number_is_refused_with_its_frame() -> None:
     with pytest.raises(CondyleError) as caught:
         in_order(np.array([0, np.nan, 1]), None, 3)

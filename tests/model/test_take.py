@@ -245,6 +245,8 @@ def test_slice_keeps_time_segments_and_findings(rng: np.random.Generator) -> Non
     assert part.findings == take.findings
     assert not part.timed
     assert take.slice(3, 3).frames == 0
+    with pytest.raises(UsageError, match=r"frames are counted by whole numbers, not 0\.5"):
+        take.slice(0.5)  # type: ignore[arg-type]
 
 
 def test_mask_hides_poses_and_refuses_another_shape(rng: np.random.Generator) -> None:

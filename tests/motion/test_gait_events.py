@@ -77,6 +77,23 @@ def test_a_gap_has_no_event_at_its_borders() -> None:
     assert {one.time for one in find_gait_events(skeleton(), cut)[0]} <= set(before)
 
 
+@pytest.mark.parametrize("step", [5e-324, 1e-300, 1e-11])
+def test_steps_of_time_that_no_clock_counts_have_no_events(step: float) -> None:
+    take = steps()
+    p, R = take.p_world_body, take.R_world_body
+    fast = Take.from_poses(p, R_world_body=R, names=take.names, time=step * np.arange(len(p)))
+    assert not find_gait_events(skeleton(), fast)[0]
+
+
+def test_two_frames_at_nearly_one_time_have_no_speed() -> None:
+    take = steps()
+    time = take.time.copy()
+    time[101::50] = time[100:-1:50] + 1e-13
+    p, R = take.p_world_body, take.R_world_body
+    uneven = Take.from_poses(p, R_world_body=R, names=take.names, time=time)
+    assert len(find_gait_events(skeleton(), uneven)[0]) == len(find_gait_events(skeleton(), take)[0])
+
+
 def test_on_a_belt_nothing_rests_and_that_is_told() -> None:
     events, told = find_gait_events(skeleton(), steps(belt=1.2))
     assert not events

@@ -7,7 +7,7 @@ import pytest
 
 from condyle.maths.least_squares import solve_normal
 from condyle.pairs.fits import fit_pairs, refine_pairs
-from condyle.pairs.normal import Rows, System, descend, estimate_covariance, gap_products
+from condyle.pairs.normal import Rows, System, descend, estimate_covariance, gap_products, solve_by_joints
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, World, linkage, simulate
 
@@ -96,6 +96,21 @@ def test_many_joints_are_solved_in_steps_as_they_are_at_once(world: World, held:
     assert found is not None
     np.testing.assert_allclose(found, solve_normal(N, h, basis), rtol=0, atol=1e-9 * np.abs(found).max())
     assert descend(0 * N, h, basis, np.zeros(6 * J)) is None
+
+
+@pytest.mark.parametrize("held", [0, 4])
+def test_many_joints_whose_steps_do_not_settle_are_solved_by_their_free_directions(held: int) -> None:
+    rng, J = np.random.default_rng(held), 7
+    root = rng.standard_normal((6 * J, 6 * J))
+    N, h = root @ root.T, rng.standard_normal(6 * J)
+    N[6:12], N[:, 6:12], h[6:12] = 0, 0, 0  # a joint that no frame shows
+    own = np.linalg.qr(rng.standard_normal((J, 6, 6)))[0]  # directions that are no axes
+    basis = np.zeros((J, 6, J, 6))
+    basis[np.arange(J), :, np.arange(J)] = own
+    free = np.delete(basis.reshape(6 * J, 6 * J), [0, 7, 13, 14][:held], axis=1)
+    expected = solve_normal(N, h, free)
+    np.testing.assert_allclose(solve_by_joints(N, h, free), expected, rtol=0, atol=1e-10 * np.abs(expected).max())
+    np.testing.assert_array_equal(solve_by_joints(N, h, free)[6:12], 0)
 
 
 def test_a_joint_without_frames_leaves_the_others_alone(world: World) -> None:

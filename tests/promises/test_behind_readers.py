@@ -156,6 +156,7 @@ FOUND: dict[str, tuple[str, Callable[[], list[condyle.Finding]]]] = {
     "B63": ("log-damaged", lose_frame),
     "B69": ("clock-unit", lambda: describe_clock_unit(STEADY / 120, None, lambda _: 50.0)),
     "B70": ("clock-unit", lambda: describe_clock_unit(np.arange(60.0), None)),
+    "B81": ("repeated-time", lambda: in_order(np.full(60, 1.7e9), None, 60, lambda: np.ones(59, bool))[3]),
 }
 REFUSED: dict[str, Callable[[], object]] = {
     "B61": lambda: write_routine("a." * 30_000 + "a = 1"),
@@ -165,6 +166,7 @@ REFUSED: dict[str, Callable[[], object]] = {
     "B71": lambda: condyle.read(None),  # type: ignore[arg-type]
     "B74": lambda: condyle.fit(np.zeros((3, 2, 4, 4), complex)),
     "B75": lambda: condyle.fit(take(1.0), world="no"),  # type: ignore[arg-type]
+    "B79": lambda: condyle.fit("take\udcff.npz"),
     "B45": lambda: run(select([0, 0, 1]), FitOptions(), plan=PLAN_OF["default"]),
     "B48": read_bent_axis,
     "B58": lambda: check_name("CON"),
@@ -235,6 +237,9 @@ def test_every_row_of_the_page_has_words_that_are_tried() -> None:
         "B76": ("io/test_atomic.py", "is a pipe or a device; give the name of a file"),
         "B77": ("io/test_motion_file.py", "cannot be read: Too many open files"),
         "B78": ("io/test_skeleton_file.py", "is no JSON; write it anew with condyle fit -o"),
+        "B82": ("io/exports/test_mcap.py", "longer than messages of ROS can count"),
+        "B83": ("maths/test_arrays.py", "masked"),
+        "B80": ("promises/test_files.py", "is a link to gone.csv, which is not there"),
     }
     for number, (file, words) in elsewhere.items():
         assert words in (PROJECT / "tests" / file).read_text(encoding="utf-8")

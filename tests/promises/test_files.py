@@ -448,6 +448,11 @@ def test_b38_a_scene_of_gltf_as_json_is_told_the_form_that_is_read(tmp_path: Pat
 def test_b38_what_is_no_file_is_told(tmp_path: Path) -> None:
     missing = condyle("fit", str(tmp_path / "none.csv"))
     assert (missing.status, missing.err) == (1, f"condyle: error: {tmp_path / 'none.csv'}: no such file\n")
+    link = tmp_path / "link.csv"
+    link.symlink_to("gone.csv")
+    said = condyle("fit", str(link)).err
+    assert said == f"condyle: error: {link}: is a link to gone.csv, which is not there\n"
+    link.unlink()
     folder = condyle("fit", str(tmp_path))
     assert (folder.status, folder.err) == (
         1,

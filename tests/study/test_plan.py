@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 
 import pytest
 
-from condyle.errors import UsageError
+from condyle.errors import CondyleError, UsageError
 from condyle.study import plan
 from condyle.study.plan import Entry, clean_name, make_names, make_steps, relate
 
@@ -119,3 +119,8 @@ def test_a_study_has_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(plan, "MOST_TAKES", 1)
     with pytest.raises(UsageError, match="has 2 takes, more than 1; make several studies of it"):
         make_steps(tmp_path, [Entry("x", ("a.npz",)), Entry("y", ("b.npz",))], tmp_path)
+
+
+def test_a_file_whose_name_no_ledger_could_hold_is_refused_before_the_work(tmp_path: Path) -> None:
+    with pytest.raises(CondyleError, match="its name is no text in UTF-8; rename it"):
+        make_steps(tmp_path, [Entry("take", ("take\udcff.npz",))], tmp_path / "study")

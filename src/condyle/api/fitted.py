@@ -375,7 +375,7 @@ class Fit:
 
     def export(
         self,
-        formats: str,
+        formats: str | Sequence[str],
         folder: FilePath | None = None,
         *,
         name: str = "figure",
@@ -384,7 +384,8 @@ class Fit:
         up: str | None = None,
         body_mass: float | None = None,
     ) -> Written:
-        """The figure in motion in every format ("bvh,glb"), as files called `name`; see `scene` for the others.
+        """The figure in motion in every format, "bvh,glb" or ["bvh", "glb"], as files called `name`; see `scene` for
+        the others.
 
         folder     where; by default the folder of the fit
         body_mass  [kg] of the person, which the segments share in MJCF, URDF and OpenSim; None: shapes of water

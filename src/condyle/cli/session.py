@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import CondyleError, UsageError, import_extra, join_command
+from ..errors import CondyleError, UsageError, check_path, import_extra, join_command
 from ..findings import many
 from .arguments import collect_reading, parse_port
 from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line, print_note
@@ -61,6 +61,7 @@ def check_session(args: argparse.Namespace) -> None:
     """Raises where the options of a session cannot be carried out."""
     if not args.out:
         raise UsageError("say where to record with -o DIR", code="bad-call")
+    check_path(args.out, "a folder")
     if args.seconds is not None and not args.seconds > 0:
         raise UsageError(f"{args.seconds:g} s is no time to record for", code="bad-option")
 

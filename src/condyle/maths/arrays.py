@@ -23,7 +23,7 @@ Vector = Annotated[Floats, "3"]
 def to_numbers(values: ArrayLike, name: str, dtype: Any = np.float64) -> NDArray[Any]:
     """The values as an array of a type of numbers; raises with the name where they are complex, dates or no numbers."""
     try:
-        array = np.asarray(values)
+        array = np.asarray(_show_masked(values))
         if array.dtype.kind in "cMmV":
             raise TypeError(f"it holds {array.dtype}")
         if np.dtype(dtype).kind in "iu" and array.dtype.kind == "f" and not (np.abs(array) < 2**63).all():
@@ -38,6 +38,14 @@ def to_numbers(values: ArrayLike, name: str, dtype: Any = np.float64) -> NDArray
         raise CondyleError(text, code="bad-shape") from None
 
 
+def _show_masked(values: ArrayLike) -> ArrayLike:
+    """The values, with NaN where a masked array hides a number: what lies under its mask is no data."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "fiu" or not hasattr(values, "filled"):
+        return values
+    shown: Floats = values.astype(np.float64).filled(np.nan)  # type: ignore[attr-defined]
+    return shown
+
+
 def freeze_array(
     values: ArrayLike, shape: tuple[int | None, ...], name: str, dtype: Any = np.float64, *, part: bool = False
 ) -> NDArray[Any]:
@@ -46,6 +54,7 @@ def freeze_array(
     An array that is already read-only, owns its memory or lies on disk, and has the right type is taken as it is; with
     `part` also one that is a part of such an array, such as some columns of a table.
     """
+    values = _show_masked(values)
     array: NDArray[Any] = np.asarray(values) if isinstance(values, np.ndarray) else to_numbers(values, name, dtype)
     large = array.ndim > 0 and array.nbytes > BLOCK_BYTES and array.dtype.kind in "fiub" and array.itemsize <= 8
     array = array if large else to_numbers(array, name, dtype)

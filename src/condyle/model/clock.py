@@ -37,7 +37,8 @@ def in_order(
     A stamp that repeats keeps its first row. Where time runs backwards, or jumps forward far, a new segment begins:
     nothing in a fit needs one clock throughout, but nothing may differentiate across the jump. Rows that are written
     from the last to the first are turned round. Times that count from a date are given from the start of the take, and
-    frames that were stamped in packets are spread between the packets; else time is left as it is.
+    frames that were stamped in packets are spread between the packets; else time is left as it is. A clock that stands
+    still throughout is none.
     """
     if time is None:
         return slice(None), segment, None, []
@@ -49,6 +50,9 @@ def in_order(
             code="bad-time",
             frame=frame,
         )
+    if frames > 1 and moved is not None and (time == time[0]).all() and 2 * moved().sum() >= frames - 1:
+        text = f"all {frames} rows bear one time, {time[0]:.10g} s, though the sensors move; frames are counted instead"
+        return slice(None), segment, None, [Finding("repeated-time", "warning", text, frame=1, count=frames - 1)]
     own = np.zeros(frames, np.int64) if segment is None else segment
     turned, findings = _turn_round(time, own)
     rows: Ints | slice = slice(None) if turned is None else turned

@@ -7,7 +7,7 @@ import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
-from typing import Annotated, Any
+from typing import Annotated, Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -290,6 +290,9 @@ class Take:
 
     def slice(self, start: int | None = None, stop: int | None = None, step: int | None = None) -> Take:
         """Frames start:stop:step."""
+        for number in (start, stop, step):
+            if number is not None and not isinstance(number, SupportsIndex):
+                raise UsageError(f"frames are counted by whole numbers, not {number!r}", code="bad-call")
         return self.at(slice(start, stop, step))
 
     def at(self, rows: Ints | builtins.slice) -> Take:

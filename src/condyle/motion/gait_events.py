@@ -17,7 +17,7 @@ from ..findings import Finding, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats
 from ..maths.robust import MAD_SD, median, quantile
-from ..maths.series import segment_slices
+from ..maths.series import SHORTEST_STEP_S, segment_slices
 from ..model.anatomy import Segment, find_segments
 from ..model.angles import Stride
 from ..model.gait_events import GaitEvent
@@ -169,13 +169,13 @@ def _choose_window(noise: float, speed: float) -> float:
 
 
 def _count_frames(time: Floats, window: float) -> tuple[int, float]:
-    """Frames before and after a frame that come nearest to a window [s], one at least and none beyond the longest; and
-    the time [s] that these together span."""
+    """Frames before and after a frame that come nearest to a window [s], one at least and none beyond the longest, nor
+    more than there are; and the time [s] that these together span."""
     step = float(median(np.diff(time))) if len(time) > 1 else 0.0
-    if step <= 0:
-        return 1, 2 * window
-    most = int(REST_MAX_WINDOW_S / 2 / step + 1e-6)  # a whole number is not lost to rounding
-    half = max(1, min(round(window / step), most))
+    if step <= SHORTEST_STEP_S:
+        return max(1, len(time)), 2 * window
+    most = int(min(REST_MAX_WINDOW_S / 2 / step + 1e-6, len(time)))  # a whole number is not lost to rounding
+    half = max(1, round(min(window / step, most)))
     return half, 2 * half * step
 
 
@@ -224,6 +224,7 @@ def _measure_speeds(take: Take, body: int, part: slice, window: float) -> tuple[
         return slow, speed, fast
     p, R = take.p_world_body[part][:, body], take.R_world_body[part][:, body]
     span = (time[2 * half :] - time[: -2 * half])[:, None]
+    span = np.where(span > SHORTEST_STEP_S, span, np.nan)
     v = (p[2 * half :] - p[: -2 * half]) / span
     w = rotation.to_vector(R[2 * half :] @ np.swapaxes(R[: -2 * half], 1, 2)) / span
     turn = np.linalg.norm(w, axis=1)

@@ -84,7 +84,7 @@ def batch(
         check_parquet()
     if workers is not None and (workers < 1 or cluster is not None):
         raise UsageError("workers is a number of processes on this machine, one or more", code="bad-option")
-    folder = Path(os.path.abspath(check_path(out, "a folder")))
+    folder = check_path(os.path.abspath(check_path(out, "a folder")), "a folder")
     root, entries, notes = _list_takes(check_path(source, "a study"), folder, dict(settings or {}), performers)
     steps = make_steps(root, entries, folder)
     with _make_folder(folder), lock_folder(folder), Ledger(folder) as ledger:

@@ -12,7 +12,7 @@ from pathlib import Path, PurePath
 from typing import Any, Literal
 
 from .._version import __version__
-from ..errors import UsageError
+from ..errors import UsageError, check_letters
 from ..io.folder import DEVICES, number_names
 
 Role = Literal["calibration", "performance"]
@@ -76,6 +76,8 @@ def make_steps(root: Path, entries: Sequence[Entry], out: Path) -> tuple[TakeSte
         )
     named: dict[str, list[Entry]] = {}
     for entry in entries:
+        for file in entry.files:
+            check_letters(str(root / file))
         named.setdefault(entry.name.casefold(), []).append(entry)
     calibrations: dict[str, list[TakeStep]] = {}
     steps: dict[int, TakeStep] = {}

@@ -53,6 +53,17 @@ def test_a_list_of_formats_is_read_and_others_are_refused_with_the_choices() -> 
         parse_formats(" , ")
 
 
+def test_formats_may_be_a_list_of_names_or_of_formats(scene: Scene, tmp_path: Path) -> None:
+    several = write_figure(scene, ["csv", find_format("bvh")], tmp_path / "out").files
+    assert [file.name for file in several] == ["figure.csv", "figure-joints.csv", "figure-limbs.csv", "figure.bvh"]
+    for wrong in (None, 5, ["bvh", 5], {"bvh"}, (form for form in ["bvh"])):
+        with pytest.raises(UsageError, match=r"formats are named in a list such as 'bvh|no export format is named"):
+            write_figure(scene, wrong, tmp_path / "none")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="no export format is named"):
+        write_figure(scene, [], tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
 def test_files_appear_in_a_folder_that_is_made_and_nothing_else_does(scene: Scene, tmp_path: Path) -> None:
     out = tmp_path / "a" / "b"
     written = write_figure(scene, "bvh,glb", out, "clip")

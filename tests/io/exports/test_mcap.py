@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import condyle
+from condyle.errors import CondyleError
+from condyle.io.exports.export import write_figure
 from condyle.io.exports.mcap import TOPICS, write_mcap
 from condyle.io.exports.scene import Scene
 from condyle.io.exports.urdf import write_urdf
@@ -51,6 +54,16 @@ def messages(path: Path) -> dict[str, list]:
             assert schema.name == TOPICS[channel.topic]
             found[channel.topic].append((message.log_time, STORE.deserialize_cdr(message.data, schema.name)))
     return found
+
+
+def test_times_that_ros_cannot_count_are_refused_before_anything_is_written(
+    written: tuple[Scene, Path], tmp_path: Path
+) -> None:
+    scene, _ = written
+    late = replace(scene, motion=replace(scene.motion, time=scene.motion.time * 1e9))  # nanoseconds as seconds
+    with pytest.raises(CondyleError, match=r"lasts .* s, longer than messages of ROS can count; .* give --rate"):
+        write_figure(late, "mcap", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
 def test_every_frame_has_its_transforms_and_joint_states(written: tuple[Scene, Path], tmp_path: Path) -> None:

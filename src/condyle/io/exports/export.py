@@ -17,6 +17,7 @@ from .registry import FORMATS, split_formats
 from .rigs import RIGS
 from .scene import FigureFormat, Scene, Written
 
+Formats = str | Sequence[str | FigureFormat]
 ALL = "all"  # in the place of names: every format that this scene and this installation allow
 
 
@@ -42,10 +43,9 @@ def asks_for_all(words: str) -> bool:
     return ALL in split_formats(words)
 
 
-def write_figure(
-    scene: Scene, formats: str | Sequence[FigureFormat], folder: str | os.PathLike[str], stem: str = "figure"
-) -> Written:
-    """The scene in every format ("bvh,glb"), as files named `stem` in `folder`, which is made if it is missing.
+def write_figure(scene: Scene, formats: Formats, folder: str | os.PathLike[str], stem: str = "figure") -> Written:
+    """The scene in every format, "bvh,glb" or ["bvh", "glb"], as files named `stem` in `folder`, which is made if it is
+    missing.
 
     All files appear, or none. In the folder of a fit they become files of that fit, which must be the skeleton's.
     """
@@ -55,14 +55,16 @@ def write_figure(
     return Written(tuple(stage.folder / file.name for file in written.files), written.findings)
 
 
-def check_scene(scene: Scene, formats: str | Sequence[FigureFormat], stem: str) -> tuple[FigureFormat, ...]:
+def check_scene(scene: Scene, formats: Formats, stem: str) -> tuple[FigureFormat, ...]:
     """The formats; raises where one cannot hold this scene, or no file can be named so, before anything is written."""
     check_name(stem)
     if not scene.motion.frames:
         raise CondyleError("the motion has no frame; fit a recording first", code="no-data")
-    if not isinstance(formats, Sequence):
+    words = (formats or "",) if isinstance(formats, str) or not formats else formats
+    if not isinstance(words, list | tuple) or not all(isinstance(one, str | FigureFormat) for one in words):
         raise UsageError(f"formats are named in a list such as 'bvh,glb', not by {formats!r}", code="bad-call")
-    chosen = parse_formats(formats) if isinstance(formats, str) else tuple(formats)
+    found = (parse_formats(one) if isinstance(one, str) else (one,) for one in words)
+    chosen = tuple(form for several in found for form in several)
     if scene.names in RIGS:
         _ = scene.figure  # raises where there is no person, for formats without bones too
     if scene.body_mass is not None:
@@ -70,7 +72,7 @@ def check_scene(scene: Scene, formats: str | Sequence[FigureFormat], stem: str) 
         if len(wrong) == len(chosen):
             raise UsageError(f"a body mass is for {', '.join(MASS_FORMATS)}, not {wrong[0]}", code="option-not-used")
         check_body_mass(scene.figure, scene.body_mass)
-    by_name = not (isinstance(formats, str) and asks_for_all(formats))
+    by_name = not any(isinstance(one, str) and asks_for_all(one) for one in words)
     return tuple(form for form in chosen if _can_write(form, scene, asked=by_name))
 
 

@@ -27,6 +27,7 @@ TOPICS = {
     "/joint_states": "sensor_msgs/msg/JointState",
 }
 SENT_ONCE = ("/robot_description", "/tf_static")  # kept for programs that subscribe later, as ROS nodes do
+LONGEST_S = 2**31  # s: the seconds of a ROS message are 32 bits with a sign
 FOREVER = "{sec: 9223372036, nsec: 854775807}"  # the longest duration of ROS 2
 # Quality of service as a recorder of ROS 2 Humble writes it: keep last 1, reliable, transient local, automatic.
 LATCHED_PROFILE = f"""- history: 1
@@ -47,9 +48,14 @@ MovingFrame = tuple[str, str, np.ndarray, np.ndarray]
 
 
 def check_mcap(scene: Scene) -> None:
-    """Raises where the package mcap is not installed."""
+    """Raises where the package mcap is not installed, or a recording lasts longer than its clock counts."""
     if find_spec("mcap") is None:
         raise CondyleError('MCAP is written with mcap: pip install "condyle[mcap]"', code="missing-extra")
+    time, parts = scene.motion.time, segment_slices(scene.motion.segment)
+    longest = max(float(time[part.stop - 1] - time[part.start]) for part in parts) if len(time) else 0.0
+    if longest >= LONGEST_S:
+        text = f"lasts {longest:.3g} s, longer than messages of ROS can count; are these seconds? give --rate"
+        raise CondyleError(text, code="bad-time", path=", ".join(scene.motion.sources) or None)
 
 
 def write_mcap(scene: Scene, path: Path) -> Written:

@@ -14,7 +14,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from ...errors import TYPO_ALIKE, CondyleError, UsageError, join_command, suggest
+from ...errors import TYPO_ALIKE, CondyleError, UsageError, check_letters, join_command, suggest
 from ...findings import Finding
 from ...maths.spool import ARRAY_BYTES, largest_in_memory
 from ...model.progress import begin_step
@@ -73,6 +73,7 @@ def read_recording(path: str | os.PathLike[str], options: ReadOptions | None = N
     """The numbers in one file as they stand there, with the convention that the file states or the user gives."""
     options = options or ReadOptions()
     file = Path(path)
+    check_letters(str(file))
     found, faults = _search(file, "columns" if options.columns is not None else options.format)
     begin_step(f"reading {file.name}{_describe_size(file.stat().st_size)}")
     try:
@@ -221,6 +222,8 @@ def _describe_missing(file: Path) -> str:
     """No such file, and the files beside it whose names are near."""
     if str(file) == "-":
         return "no such file, and standard input is not read, since a recording is read twice; save it to a file first"
+    if file.is_symlink():
+        return f"is a link to {os.readlink(file)}, which is not there"
     try:
         names = [one.name for one in file.parent.iterdir()] if file.parent.is_dir() else []
     except OSError:
