@@ -106,7 +106,7 @@ def test_the_order_of_the_bodies_does_not_matter(noisy_linkage: World) -> None:
 
 def test_a_given_root_is_the_root_and_an_unknown_one_is_told_with_the_names(noisy_linkage: World) -> None:
     assert condyle.fit(noisy_linkage.take, root="l_forearm").skeleton.roots == ("l_forearm",)
-    with pytest.raises(UsageError, match="no body named 'hip'; this take has head, chest"):
+    with pytest.raises(UsageError, match="no body named 'hip'; choose from head, chest"):
         condyle.fit(noisy_linkage.take.select(["head", "chest"]), root="hip")
 
 

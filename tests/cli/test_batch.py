@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from condyle.cli import main
+from condyle.cli import main, steps
 from condyle.cli.terminal import CLEAR_LINE
+from condyle.model.progress import begin_step
 from tests.make.studies import write_small_take
 
 LONGEST_WAIT_S = 60.0
@@ -81,9 +82,16 @@ def test_what_an_interrupted_run_says_is_not_written_into_the_line_of_progress(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def stop(*_: object, **__: object) -> None:
+        begin_step("doing 30 takes")
+        end = time.monotonic() + LONGEST_WAIT_S
+        while not (shown := capsys.readouterr().err) and time.monotonic() < end:
+            time.sleep(0.01)
+        sys.stderr.write(shown)
         raise KeyboardInterrupt
 
     monkeypatch.setattr("condyle.study.batch.batch", stop)
+    monkeypatch.setattr(steps, "SHOWN_AFTER_S", 0.0)
+    monkeypatch.setattr(steps, "REDRAWN_EVERY_S", 0.01)
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     monkeypatch.setattr(sys, "argv", ["condyle", "batch", "takes", "-o", "a long name of a study", "--workers", "1"])
     monkeypatch.setenv("TERM", "xterm")
@@ -91,7 +99,7 @@ def test_what_an_interrupted_run_says_is_not_written_into_the_line_of_progress(
     monkeypatch.setenv("COLUMNS", "60")
     assert main(sys.argv[1:]) == 130
     shown = capsys.readouterr().err.replace(CLEAR_LINE, "|")
-    assert shown.startswith("|takes|condyle: stopped; what is done stays. To go on:\n")
+    assert "|doing 30 takes, 0 s|condyle: stopped; what is done stays. To go on:\n" in shown
     assert '\n`condyle batch takes -o "a long name of a study" --workers 1`\n' in shown  # whole, to be copied
 
 

@@ -74,7 +74,7 @@ def test_positions_that_differ_in_one_frame_only_are_positions() -> None:
 
 
 def test_an_unknown_root_is_told_with_the_names(take: Take) -> None:
-    with pytest.raises(UsageError, match="no body named 'head'; this take has hip, knee, foot"):
+    with pytest.raises(UsageError, match="no body named 'head'; choose from hip, knee, foot"):
         check_take(take, FitOptions(root="head"))
 
 

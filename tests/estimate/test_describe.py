@@ -107,6 +107,17 @@ def test_bodies_that_are_not_joined_say_why(world: World, structure: Structure) 
         assert (told.bodies, words in told.text) == (ends, True)
 
 
+def test_a_headset_and_controllers_are_told_what_to_wear_and_strange_bodies_what_may_be_wrong() -> None:
+    take = simulate(human(), "exercise", seconds=20, rate=30, disturbances=NOISE).take
+    worn = codes(take.select(["head", "l_hand", "r_hand"]))["loose-body"]
+    assert worn.text.startswith("3 of 3 bodies are joined to nothing; by their names limbs between them wore no sensor")
+    heads = [simulate(human(), "exercise", seconds=20, rate=30, seed=seed).take.select(["head"]) for seed in range(3)]
+    p, R = (
+        np.concatenate([getattr(head, name) for head in heads], axis=1) for name in ("p_world_body", "R_world_body")
+    )
+    assert "are the rotations transposed" in codes(Take.from_poses(p, R_world_body=R, rate=30))["loose-body"].text
+
+
 def test_a_given_edge_is_doubted_only_where_another_fits_far_better(world: World, structure: Structure) -> None:
     given = [tuple(world.take.names[k] for k in structure.edges[0])]
     for ratio, told in ((1.01 * GIVEN_EDGE_MAX_RATIO, True), (0.99 * GIVEN_EDGE_MAX_RATIO, False)):

@@ -97,7 +97,7 @@ def test_what_has_no_axes_or_is_named_wrongly_is_said() -> None:
         people.axes()
     fit = machines.fitted("skewed")
     assert has_chains(fit.skeleton)
-    with pytest.raises(UsageError, match="no body named 'hand' for the base; there are link0"):
+    with pytest.raises(UsageError, match="no body named 'hand' for the base; choose from link0"):
         fit.axes(base="hand")
     with pytest.raises(UsageError, match="base and tool are both 'link2'"):
         fit.axes(base="link2", tool="link2")

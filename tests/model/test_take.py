@@ -221,7 +221,9 @@ def test_select_keeps_the_asked_order_and_names_the_choices(rng: np.random.Gener
     assert other.names == ("knee",)
     np.testing.assert_array_equal(other.p_world_body[:, 0], take.p_world_body[:, 1])
     np.testing.assert_array_equal(take.select(["knee", "hip"]).R_world_body, take.R_world_body[:, ::-1])
-    with pytest.raises(UsageError, match="no body named 'toe'; this take has hip, knee"):
+    with pytest.raises(UsageError, match="no body named 'kne'; did you mean 'knee'"):
+        take.select(["kne"])
+    with pytest.raises(UsageError, match="no body named 'toe'; choose from hip, knee"):
         take.select(["toe"])
 
 

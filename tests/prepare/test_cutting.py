@@ -78,7 +78,7 @@ def test_bodies_are_chosen_by_name_and_pattern_and_renamed() -> None:
 @pytest.mark.parametrize(
     ("asked", "text"),
     [
-        ({"only": ["nose"]}, "no body named 'nose'; this recording has hip, l_thigh"),
+        ({"only": ["nose"]}, "no body named 'nose'; choose from hip, l_thigh"),
         ({"drop": ["x_*"]}, "no body named 'x_\\*'"),
         ({"drop": ["*"]}, "no body left"),
         ({"rename": {"nose": "a"}}, "no body named 'nose'"),

@@ -14,6 +14,7 @@ from condyle import simulate
 from condyle.errors import CondyleError, UsageError
 from condyle.io.motion_file import open_motion
 from condyle.io.skeleton_file import read_skeleton
+from condyle.model.progress import listen
 from condyle.model.skeleton import Slip
 from condyle.model.take import join
 from condyle.report.drawing import lay_out_time
@@ -28,7 +29,10 @@ ROD = 0.565  # m
 
 
 def test_a_folder_gets_model_tree_lengths_angles_and_the_gap_of_every_joint(noisy: Path, tmp_path: Path) -> None:
-    files = write_figures(noisy, tmp_path)
+    steps: list[str] = []
+    with listen(lambda step, _: steps.append(step)):
+        files = write_figures(noisy, tmp_path)
+    assert steps[-3:] == ["computing the angles", "drawing angles", "drawing gaps"]
     children = [joint.child for joint in read_skeleton(noisy).joints]
     gaps = [f"gap-{k:02d}-{child}" for k, child in enumerate(children, 1)]
     assert [file.stem for file in files] == ["model", "tree", "lengths", *gaps, "angles", "gaps"]

@@ -212,6 +212,32 @@ def test_space_plays_whatever_was_clicked_before(browser, pages, pressed: str) -
 
 
 @pytest.mark.costly
+@pytest.mark.parametrize("name", ["Save", "Keys"])
+def test_space_plays_after_a_dialog_that_was_clicked_open_and_presses_its_button_after_keys(
+    browser, pages, name: str
+) -> None:
+    with opened(browser, pages("slip").as_uri()) as seen:
+        shown = f"() => document.querySelector('dialog[aria-label={name}]').open"
+        closed = f"() => !document.querySelector('dialog[aria-label={name}]').open"
+        button = seen.page.locator("header.bar button", has_text={"Save": "Save", "Keys": "?"}[name])
+        button.click()
+        seen.page.wait_for_function(shown)
+        seen.page.keyboard.press("Escape")
+        seen.page.wait_for_function(closed)
+        seen.settle()
+        seen.page.keyboard.press("Space")
+        seen.page.wait_for_selector("button.play.pausing")
+        button.focus()
+        seen.page.keyboard.press("Enter")
+        seen.page.wait_for_function(shown)
+        seen.page.keyboard.press("Escape")
+        seen.page.wait_for_function(closed)
+        seen.settle()
+        seen.page.keyboard.press("Space")
+        seen.page.wait_for_function(shown)
+
+
+@pytest.mark.costly
 def test_space_presses_a_button_that_the_keyboard_went_to(browser, pages) -> None:
     with opened(browser, pages("demo").as_uri()) as seen:
         seen.page.focus(".toggle >> nth=0")

@@ -63,5 +63,5 @@ def test_the_pelvis_pack_wobbles_to_its_peak_and_follows_the_thighs() -> None:
 def test_the_wobbling_body_can_be_another() -> None:
     w = world(figure=linkage(), pelvis_wobble=0.05, pelvis_wobble_body="chest")
     assert np.linalg.norm(shift_in_body(w)[0][:, 0], axis=-1).max() == pytest.approx(0.05, abs=1e-9)
-    with pytest.raises(UsageError, match="no body named 'pelvis'; there are chest, head"):
+    with pytest.raises(UsageError, match="no body named 'pelvis'; choose from chest, head"):
         world(figure=linkage(), pelvis_wobble=0.05)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from condyle.errors import CondyleError
+from condyle.model.progress import listen
 from condyle.study.engine import MOST_TRIES, WorkerDied, run_steps
 from condyle.study.ledger import Ledger, LedgerRecord, fail
 from condyle.study.plan import Entry, TakeStep, make_steps
@@ -72,6 +73,13 @@ def test_calibrations_come_first_and_what_cannot_be_done_is_not_begun(tmp_path: 
     }
     assert engine.closed
     assert again == 0
+
+
+def test_whoever_waits_is_told_how_much_is_done(tmp_path: Path) -> None:
+    heard: list[tuple[str, float | None]] = []
+    with listen(lambda step, share: heard.append((step, share))):
+        run(tmp_path, make_record)
+    assert heard == [("doing 4 takes", None), *(("", share) for share in (0.25, 0.5, 0.75, 1.0))]
 
 
 def test_a_performance_fails_with_its_calibration(tmp_path: Path) -> None:

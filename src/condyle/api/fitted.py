@@ -424,6 +424,7 @@ class Fit:
         from ..result.verdict import add_verdict
 
         before = self.skeleton
+        begin_step("changing the lengths")
         skeleton, motion = retarget_motion(before, self.motion, lengths)
         skeleton = add_verdict(replace(skeleton, fit_id=make_fit_id(to_json(before), to_json(skeleton))))
         poses = forward(skeleton, motion)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import join_command
 from .arguments import parse_whole
 from .streams import FAILED
-from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line, print_note, show_progress
+from .terminal import DONE, DONE_WITH_WARNINGS, escape_text, print_json, print_line, print_note
 
 if TYPE_CHECKING:
     from ..study.batch import Study
@@ -51,23 +51,22 @@ def run(args: argparse.Namespace) -> int:
     from ..study.batch import batch
 
     settings = _read_settings(args)
-    with show_progress("takes", quiet=args.json) as tell:
-        try:
-            study = batch(
-                args.source,
-                args.out,
-                performers=args.performers,
-                settings=settings,
-                workers=args.workers,
-                cluster=args.cluster,
-                retry=args.retry,
-                parquet=args.parquet,
-                tell=lambda record, done, of: tell(_describe(record), done, of),
-            )
-        except KeyboardInterrupt:
-            again = join_command(["condyle", *sys.argv[1:]])
-            print_note(f"stopped; what is done stays. To go on: `{again}`")
-            raise
+    try:
+        study = batch(
+            args.source,
+            args.out,
+            performers=args.performers,
+            settings=settings,
+            workers=args.workers,
+            cluster=args.cluster,
+            retry=args.retry,
+            parquet=args.parquet,
+            tell=None if args.json or sys.stderr.isatty() else _print_take,  # a terminal shows the share that is done
+        )
+    except KeyboardInterrupt:
+        again = join_command(["condyle", *sys.argv[1:]])
+        print_note(f"stopped; what is done stays. To go on: `{again}`")
+        raise
     if args.json:
         print_json({"study": str(study), **vars(study)})
     else:
@@ -100,8 +99,9 @@ def _check_paths(settings: dict[str, Any], config: str) -> None:
             table[name] = os.path.join(folder, table[name])
 
 
-def _describe(record: Any) -> str:
-    return f"{record.take}: {record.facts.text if record.facts is not None else record.fault.text}"
+def _print_take(record: Any, done: int, of: int) -> None:
+    text = record.facts.text if record.facts is not None else record.fault.text
+    print(f"{done}/{of} {escape_text(record.take)}: {escape_text(text)}", flush=True)
 
 
 def _print(study: Study) -> None:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from .arguments import parse_length
-from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line
+from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line, print_table
+
+if TYPE_CHECKING:
+    from ..model.skeleton import Skeleton
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +37,10 @@ def run(args: argparse.Namespace) -> int:
         print_json({"verdict": found.verdict, "fit": asdict(fit), **asdict(found)})
     else:
         print_line(fit.text, style="bold")
-        print_line(str(found))
+        if skeleton.joints:
+            print_line(str(found))
+        else:
+            _print_turns(args.skeleton, skeleton)
         for title, rows in (("Joints", found.joints), ("Lengths", found.limbs)):
             if not rows:
                 continue
@@ -41,3 +49,22 @@ def run(args: argparse.Namespace) -> int:
             for row in rows:
                 print_line(f"{row.verdict}: {row.text}")
     return DONE if found.verdict == "enough" and not fit.in_question else DONE_WITH_WARNINGS
+
+
+def _print_turns(place: str, skeleton: Skeleton) -> None:
+    """How far each body turned against another, beside what is needed, where no joint was found."""
+    from math import degrees
+
+    from ..errors import CondyleError
+    from ..report.page import open_page
+    from ..report.turns import measure_turns
+    from ..result.coverage import NEEDED_TURN_DEG
+
+    print_line(f"a joint is located where two bodies turn by {NEEDED_TURN_DEG:g} deg rms or more, about two axes")
+    with suppress(CondyleError):  # a skeleton.json without its motion
+        names = skeleton.bodies
+        turns = measure_turns(*open_page(place, skeleton))
+        rows = [(names[one.body], names[one.other], f"{degrees(one.turned):.1f}") for one in turns]
+        if rows:
+            print_line()
+            print_table(("body", "turned most against", "by deg"), rows, left=2)

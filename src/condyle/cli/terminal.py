@@ -127,25 +127,6 @@ def print_findings(findings: Iterable[Finding]) -> None:
         print(first.replace(finding.severity, _paint(finding.severity, finding.severity), 1), *others, sep="\n")
 
 
-@contextmanager
-def show_progress(what: str, *, quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
-    """A function to be called with a line, how many are done, and of how many.
-
-    In a terminal a line on standard error, drawn over and over; else one line each on standard output.
-    """
-    if quiet:
-        yield lambda text, done, of: None
-    elif not sys.stderr.isatty():
-        yield lambda text, done, of: print(f"{done}/{of} {escape_text(text)}", flush=True)
-    else:
-        with quiet_before_print(lambda: redraw("")):
-            redraw(what)
-            try:
-                yield lambda text, done, of: redraw(f"{what}: {done} of {of}")
-            finally:
-                redraw("")
-
-
 def print_error(error: Exception) -> None:
     """One line on standard error, in a terminal wrapped at words."""
     hush()

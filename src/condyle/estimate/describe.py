@@ -72,10 +72,7 @@ def describe_structure(
     pairs, names, tree = structure.fits.pairs, take.names, structure.tree
     alone = structure.loose
     if len(alone) > 2 and 2 * len(alone) > take.bodies and not take.markers:  # whose rotations nobody wrote
-        text = (
-            f"{len(alone)} of {take.bodies} bodies are joined to nothing; are the rotations transposed, the "
-            "quaternions in another order, the angles in degrees, or the positions in another unit?"
-        )
+        text = f"{len(alone)} of {take.bodies} bodies are joined to nothing; " + _explain_loose(structure)
         found.append(Finding("loose-body", "error", text, tuple(names[k] for k in alone), value=len(alone), unit="1"))
     else:
         told = {int(k) for edge, why in structure.apart.items() if why != "loose" for k in pairs[edge]}
@@ -187,6 +184,19 @@ def _doubt(take: Take, structure: Structure, edge: int, found: EdgeSupport) -> l
         text += "they come apart like two bodies with something between them that was not worn; move them more"
     text += f" (support {found.support:.2f}); give the edge with --tree if you know it"
     return [Finding("rivals", "warning", text, ends, value=found.support, unit="1")]
+
+
+def _explain_loose(structure: Structure) -> str:
+    """What may be the matter where most bodies are joined to nothing."""
+    pairs = structure.fits.pairs
+    if set(structure.loose) <= {
+        int(k) for edge, why in structure.apart.items() if why == "not-worn" for k in pairs[edge]
+    }:
+        return "by their names limbs between them wore no sensor; put one on every limb between two others"
+    return (
+        "are the rotations transposed, the quaternions in another order, the angles in degrees, or the positions in "
+        "another unit?"
+    )
 
 
 def _not_joined(take: Take, structure: Structure, edge: int, reason: Reason) -> Finding:

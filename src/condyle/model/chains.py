@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..errors import CondyleError, UsageError, check_number
+from ..errors import CondyleError, UsageError, check_number, suggest
 from ..maths import rotation
 from ..maths.arrays import Floats, evenly
 from ..maths.series import follow_turns
@@ -68,8 +68,8 @@ def has_chains(skeleton: Skeleton) -> bool:
 def _check_names(skeleton: Skeleton, base: str | None, tool: str | None, flip: Collection[str]) -> None:
     for what, name in (("base", base), ("tool", tool)):
         if name is not None and name not in skeleton.bodies:
-            choices = ", ".join(skeleton.bodies)
-            raise UsageError(f"no body named '{name}' for the {what}; there are {choices}", code="unknown-body")
+            near = suggest(name, skeleton.bodies)
+            raise UsageError(f"no body named '{name}' for the {what}; {near}", code="unknown-body")
     if base is not None and base == tool:
         raise UsageError(f"base and tool are both '{base}'; name two bodies", code="bad-option")
     for name in flip:

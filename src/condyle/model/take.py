@@ -12,7 +12,7 @@ from typing import Annotated, Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import CondyleError, UsageError, check_number, import_extra
+from ..errors import CondyleError, UsageError, check_number, import_extra, suggest
 from ..findings import Finding, Severity, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, Vector, evenly, freeze, freeze_array, to_numbers
@@ -273,7 +273,7 @@ class Take:
     def index(self, name: str) -> int:
         """Position of a body by name; raises with the names there are."""
         if name not in self.names:
-            raise UsageError(f"no body named '{name}'; this take has {', '.join(self.names)}", code="unknown-body")
+            raise UsageError(f"no body named '{name}'; {suggest(name, self.names)}", code="unknown-body")
         return self.names.index(name)
 
     def select(self, names: Iterable[str]) -> Take:

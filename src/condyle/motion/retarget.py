@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import UsageError, check_number
+from ..errors import UsageError, check_number, suggest
 from ..findings import Finding, sort_findings
 from ..io.exports.build_figure import build_figure
 from ..io.exports.figure import find_axis
@@ -48,9 +48,7 @@ def _list_factors(skeleton: Skeleton, factors: Lengths) -> dict[str, float]:
     if isinstance(factors, Mapping):
         for name in factors:
             if name not in skeleton.bodies:
-                raise UsageError(
-                    f"no body named '{name}'; this skeleton has {', '.join(skeleton.bodies)}", code="unknown-body"
-                )
+                raise UsageError(f"no body named '{name}'; {suggest(name, skeleton.bodies)}", code="unknown-body")
         table = {body: check_number(factors.get(body, 1.0), f"the factor of '{body}'") for body in skeleton.bodies}
     else:
         table = dict.fromkeys(skeleton.bodies, check_number(factors, "a factor"))
@@ -68,7 +66,7 @@ def _match_lengths(skeleton: Skeleton, other: Skeleton) -> dict[str, float]:
     missing = [body for body in skeleton.bodies if body not in other.bodies]
     if missing:
         raise UsageError(
-            f"the other skeleton has no body named '{missing[0]}'; it has {', '.join(other.bodies)}",
+            f"the other skeleton has no body named '{missing[0]}'; {suggest(missing[0], other.bodies)}",
             code="bodies-differ",
         )
     theirs = {_key(limb): limb.length for limb in other.limbs if limb.length}

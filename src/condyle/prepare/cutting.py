@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 
 import numpy as np
 
-from ..errors import UsageError
+from ..errors import UsageError, suggest
 from ..maths.arrays import Ints
 from ..maths.spool import over_frames, seal
 from ..model.recording import Bodies, PlacedMarker, Recording
@@ -107,5 +107,5 @@ def find_named(pattern: str, names: Sequence[str]) -> list[str]:
 
 
 def _miss(name: str, names: Sequence[str], source: str) -> UsageError:
-    text = f"no body named '{name}'; this recording has {', '.join(names)}"
+    text = f"no body named '{name}'; {suggest(name, names)}"
     return UsageError(text, code="unknown-body", path=source)

@@ -86,6 +86,7 @@ def draw_folder(motion: MotionFile) -> Iterator[tuple[str, Figure]]:
     yield "lengths", draw_lengths(skeleton.limbs)
     yield from _gaps(motion, axis)
     yield from _pairs(measured, skeleton.joints, axis)
+    begin_step("computing the angles")
     angles = count_angles(skeleton, hide_outliers(skeleton, measured, motion.weight))
     if angles is not None:
         yield "angles", plot_angles(angles)

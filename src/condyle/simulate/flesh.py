@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import UsageError
+from ..errors import UsageError, suggest
 from ..maths import rotation
 from ..maths.arrays import Floats
 from .mounting import SensorSlip, Truth
@@ -111,7 +111,7 @@ def list_slips(truth: Truth, slips: Sequence[SensorSlip]) -> list[tuple[Floats, 
 
 def index(names: Sequence[str], body: str) -> int:
     if body not in names:
-        raise UsageError(f"no body named '{body}'; there are {', '.join(names)}", code="unknown-body", body=body)
+        raise UsageError(f"no body named '{body}'; {suggest(body, names)}", code="unknown-body", body=body)
     return list(names).index(body)
 
 

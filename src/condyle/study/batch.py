@@ -16,6 +16,7 @@ from typing import Any
 from ..errors import CondyleError, UsageError, check_path
 from ..findings import many
 from ..io.folder import lock_folder
+from ..model.progress import begin_step
 from .discover import find_takes
 from .engine import Engine, Tell, run_steps
 from .index import INDEX, write_index
@@ -85,6 +86,7 @@ def batch(
     if workers is not None and (workers < 1 or cluster is not None):
         raise UsageError("workers is a number of processes on this machine, one or more", code="bad-option")
     folder = check_path(os.path.abspath(check_path(out, "a folder")), "a folder")
+    begin_step("looking for takes")
     root, entries, notes = _list_takes(check_path(source, "a study"), folder, dict(settings or {}), performers)
     steps = make_steps(root, entries, folder)
     with _make_folder(folder), lock_folder(folder), Ledger(folder) as ledger:
@@ -98,6 +100,7 @@ def batch(
         except BaseException:
             _leave(folder, steps, ledger, notes)
             raise
+        begin_step("writing the page over all takes")
         files = _write_overview(folder, steps, ledger, notes, parquet=parquet)
         counts, failed = _count(steps, ledger)
     return Study(folder, counts, failed, len(todo), again, tuple(notes), tuple(files))

@@ -16,7 +16,9 @@ from typing import Protocol
 import msgspec
 
 from ..errors import CondyleError, join_command
+from ..findings import many
 from ..io.folder import clear_folder
+from ..model.progress import begin_step, tell_share
 from .ledger import Ledger, LedgerRecord, fail
 from .plan import TakeStep
 
@@ -90,7 +92,9 @@ def run_steps(
         queue.finish(step.name, done=record.state == "done")
         finished += 1
         tell(record, finished, len(steps))
+        tell_share(finished / len(steps))
 
+    begin_step(f"doing {many(len(steps), 'take')}")
     for step in steps:
         if step.entry.fault is not None:
             finish(step, fail(step, step.entry.fault[1], code=step.entry.fault[0]))

@@ -29,7 +29,7 @@ function listenToPointer(): void {
     if (pointed && pressed instanceof HTMLElement && !(event.type === "click" && pressed.matches("select")))
       pressed.blur();
   };
-  addEventListener("click", letGo);
+  addEventListener("click", letGo, true); // before the press opens a dialog, which would give the focus back
   addEventListener("change", letGo);
 }
 
