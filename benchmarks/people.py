@@ -1,6 +1,6 @@
 """Trees of recordings whose joints are known, by source, by motion and by person: least squares, the default, and the
 default without the names of the bodies; and how often an edge of which support is right. Then the same takes varied:
-cut, noisier, at half the rate, without some of their bodies.
+cut, with a rest around them, noisier, at half the rate, without some of their bodies.
 
 The recordings are not part of the project; without them nothing is measured. `--only lasem` takes part of them.
 """
@@ -29,6 +29,7 @@ from .harness import Table, progress, publish
 WAYS = ("least squares", "default", "default, no names")
 BINS = (0.0, 0.5, 0.8, 0.9, SURE_SUPPORT, 0.99, 1.01)  # of support
 NOISE_M, NOISE_RAD = 0.002, np.radians(0.5)  # that is added to each frame of a noisier take
+REST_S, REST_M, REST_RAD = 3.0, 0.0002, np.radians(0.1)  # s of rest before and after a take, and its noise
 PARTS = 3  # that a take is cut in
 FEWEST_FRAMES = 15  # of a part that is fitted
 VARIED = ("hard/", "more/")  # recordings of people that are also varied; the others are long, and linkages mostly
@@ -124,11 +125,13 @@ def measure(name: str, entry: dict[str, Any], ways: Sequence[str] = WAYS) -> Rec
 
 
 def vary(take: Take, name: str) -> Iterator[tuple[str, Take]]:
-    """What kind of change, and the take so changed: parts of it, fewer frames, more noise, fewer bodies."""
+    """What kind of change, and the take so changed: parts of it, a rest, fewer frames, more noise, fewer bodies."""
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     if len(set(take.segment.tolist())) == 1:
         for k in range(PARTS):
             yield f"cut in {PARTS}", take.slice(take.frames * k // PARTS, take.frames * (k + 1) // PARTS)
+        if take.timed and take.seen.all(axis=1).any():
+            yield f"{REST_S:g} s of rest around", add_rest(take, np.random.default_rng(zlib.crc32(name.encode())))
     yield "half the rate", take.slice(None, None, 2)
     jitter = from_vector(rng.normal(0, NOISE_RAD, take.p_world_body.shape))
     p = take.p_world_body + rng.normal(0, NOISE_M, take.p_world_body.shape)
@@ -137,6 +140,22 @@ def vary(take: Take, name: str) -> Iterator[tuple[str, Take]]:
         if take.bodies - count >= 3:
             gone = rng.choice(take.bodies, count, replace=False)
             yield "bodies left out", take.select(body for k, body in enumerate(take.names) if k not in gone)
+
+
+def add_rest(take: Take, rng: np.random.Generator) -> Take:
+    """From the first frame in which all bodies are seen to the last, each of the two held for a while."""
+    whole, held = np.flatnonzero(take.seen.all(axis=1)), take.count_frames(REST_S)
+    first, last = int(whole[0]), int(whole[-1])
+    rows = np.concatenate([np.full(held, first), np.arange(first, last + 1), np.full(held, last)])
+    still = ((np.arange(len(rows)) < held) | (np.arange(len(rows)) >= len(rows) - held))[:, None, None]
+    shape = (len(rows), take.bodies, 3)
+    return replace(
+        take,
+        time=np.arange(len(rows)) / take.rate,
+        segment=np.zeros(len(rows), dtype=np.int64),
+        R_world_body=take.R_world_body[rows] @ from_vector(still * rng.normal(0, REST_RAD, shape)),
+        p_world_body=take.p_world_body[rows] + still * rng.normal(0, REST_M, shape),
+    )
 
 
 def measure_varied(name: str, entry: dict[str, Any]) -> list[Variation]:
@@ -290,7 +309,8 @@ def main() -> None:
         "Recordings of people and linkages whose joints are known from their markers, all recorded, none simulated. A "
         "tree is right where it has every true edge and no other. Sure: support of 0.95 or more. Without names the "
         "bodies are called s0, s1, ...: what the motion alone tells. Varied takes are parts of them, the whole "
-        "at half the rate or with noise added, and with one to four bodies left out at random, so "
+        f"with {REST_S:g} s of rest before and after it, at half the rate or with noise added, and with one to four "
+        "bodies left out at random, so "
         "that between others a segment was not worn; in a part of a take little may move."
     )
     data = {
