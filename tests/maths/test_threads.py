@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from condyle.io.format import ReadOptions
 from condyle.maths.threads import THREAD_VARIABLES, limit_threads
+from condyle.prepare import read as reading
 
 
 def count_threads() -> list[int]:
@@ -35,3 +37,17 @@ def test_nothing_is_asked_where_one_thread_is_set_already(monkeypatch: pytest.Mo
     monkeypatch.setattr("threadpoolctl.threadpool_limits", None)
     with limit_threads():
         pass
+
+
+def test_reading_uses_one_thread_as_fitting_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in THREAD_VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    seen: list[int] = []
+    monkeypatch.setattr(reading, "recordings_in", lambda *_: seen.extend(count_threads()) or [])
+    monkeypatch.setattr(reading, "understand", lambda *_: None)
+    np.eye(2) @ np.eye(2)
+    with threadpool_limits(3, user_api="blas"):
+        if set(count_threads()) <= {1}:
+            pytest.skip("numpy's linear algebra has no threads here")
+        reading.load(["take.csv"], ReadOptions())
+    assert set(seen) == {1}

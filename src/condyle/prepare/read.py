@@ -15,6 +15,7 @@ from ..io.format import Reading, ReadOptions
 from ..io.formats import list_files, read_recording
 from ..maths.arrays import Floats
 from ..maths.spool import blocks, hide, over_frames
+from ..maths.threads import limit_threads
 from ..model.field import Rod
 from ..model.recording import QUATERNIONS, Bodies, Recording, to_take
 from ..model.take import CENTRE, FARTHEST, BodyMarker, Take, join
@@ -60,7 +61,8 @@ def load(paths: Sequence[str | os.PathLike[str]], options: ReadOptions, known: S
     """
     if not paths:
         raise UsageError("no file to read", code="bad-call")
-    return understand(recordings_in(paths, options, known), options)
+    with limit_threads():
+        return understand(recordings_in(paths, options, known), options)
 
 
 def understand(recordings: list[Recording], options: ReadOptions) -> Loaded:
