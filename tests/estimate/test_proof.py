@@ -84,6 +84,8 @@ def test_the_seconds_of_a_long_rest_count_once_where_skin_moves_in_motion(rng) -
     assert not long[:60].any()
     assert long[60:still].all()
     assert not long[still:].any()
+    for other in (replace(take, timed=False), replace(take, time=3.0 * np.arange(n))):  # a second has no frame
+        assert not _find_long_rest(other, pairs, gap).any()
 
 
 def test_moving_a_sensor_that_did_not_slip_does_not() -> None:

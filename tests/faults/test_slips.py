@@ -16,7 +16,6 @@ from condyle.faults.slips import (
     Slip,
     _above_share,
     _are_known,
-    _least_size,
     describe_slips,
     find_suspects,
     group_creeping,
@@ -24,7 +23,7 @@ from condyle.faults.slips import (
 )
 from condyle.faults.steps import GapStep
 from condyle.model.options import FitOptions
-from condyle.model.take import BodyMarker
+from condyle.model.take import BodyMarker, Take
 from condyle.simulate import Disturbances, SensorSlip, World, human, linkage, simulate
 
 TIME = 0.1  # s: error of the moment
@@ -289,18 +288,36 @@ def test_a_step_of_a_hundredth_of_the_distance_between_sensors_does_harm(monkeyp
     assert _above_share(take, None, [large]) == [large]  # type: ignore[arg-type]
 
 
+def worn_by_markers(made: World) -> Take:
+    """The take as if each body had been formed from markers."""
+    return replace(made.take, markers=tuple(BodyMarker(name, f"{name}1", np.zeros(3)) for name in made.take.names))
+
+
 def test_a_step_of_markers_on_skin_is_no_slip_below_a_centimetre_or_what_its_joints_come_apart_anyway(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     take = world().take.select(["chest", "head"])
     worn = replace(take, markers=(BodyMarker("head", "LFHD", np.zeros(3)),))
     monkeypatch.setattr(module, "_distance", lambda *_: 0.4)  # m
-    for gap, least in ((0.002, 0.01), (0.02, 0.03)):
-        series = np.full((50, 3, 1), gap / np.sqrt(3))
-        blocks = SimpleNamespace(pairs=np.array([[0, 1]]), gap=series, weight=np.ones((50, 1)))
-        sizes = [_least_size(one, blocks, take.index(body)) for one, body in ((take, "head"), (worn, "chest"))]  # type: ignore[arg-type]
-        assert sizes == [0.004, 0.004]  # no markers
-        assert np.isclose(_least_size(worn, blocks, take.index("head")), least)  # type: ignore[arg-type]
+    series = np.full((50, 3, 1), 0.02 / np.sqrt(3))
+    blocks = SimpleNamespace(pairs=np.array([[0, 1]]), gap=series, weight=np.ones((50, 1)))
+    monkeypatch.setattr(module._GapRows, "of", lambda *_: SimpleNamespace(blocks=blocks))
+    for name, size, kept in (("head", 0.029, False), ("head", 0.031, True), ("chest", 0.005, True)):
+        slip = replace(slip_at(10.0, size, 0, 0), body=name)
+        assert bool(_above_share(worn, None, [slip])) == kept  # type: ignore[arg-type]
+    series *= 0.1
+    for size, kept in ((0.009, False), (0.011, True)):
+        slip = replace(slip_at(10.0, size, 0, 0), body="head")
+        assert bool(_above_share(worn, None, [slip])) == kept  # type: ignore[arg-type]
+
+
+def test_two_slips_of_a_body_of_markers_are_two_and_a_small_step_of_another_hides_none() -> None:
+    shift = 0.03 * np.array([1.0, 0.0, 0.0])
+    slips = [SensorSlip("chest", 10.0, tuple(shift)), SensorSlip("chest", 20.0, tuple(shift))]
+    found = told(condyle.fit(worn_by_markers(world(*slips))))
+    assert [round(one.time[0]) for one in found if one.time] == [10, 20] or "crept 6" in found[0].text
+    slips = [SensorSlip("chest", 10.0, (0.009, 0.0, 0.0)), SensorSlip("head", 20.0, (0.02, 0.0, 0.0))]
+    assert [one.bodies for one in told(condyle.fit(worn_by_markers(world(*slips))))] == [("head",)]
 
 
 def test_a_body_is_searched_where_its_gaps_are_alike_beyond_chance() -> None:

@@ -63,6 +63,16 @@ def test_a_recording_that_begins_opposite_to_where_the_last_one_ended_is_not_fli
     assert find_flips(together) is not None
 
 
+def test_a_side_that_changes_in_a_pause_within_a_file_is_found() -> None:
+    take = figure()
+    mask = np.zeros((take.frames, take.bodies), dtype=bool)
+    mask[400:, 3] = True
+    paused = replace(mirrored(take, mask), segment=np.arange(take.frames) >= 400)
+    flips = find_flips(paused)
+    assert flips is not None
+    assert (flips[0] == mask).all()
+
+
 def test_a_flip_at_the_start_and_one_that_lasts_are_found() -> None:
     take = figure()
     mask = np.zeros((take.frames, take.bodies), dtype=bool)

@@ -153,7 +153,7 @@ def _loose(take: Take, structure: Structure, body: int) -> Finding:
         size = float(structure.fits.residual[k])
         text = f"{name}: joined to nothing; the nearest is {other}, {mm(size)} mm off; is it a loose thing?"
         return Finding("loose-body", "warning", text, (name,), value=size, unit="m")
-    text = f"{name}: joined to nothing; it was hardly seen while the others moved"
+    text = f"{name}: joined to nothing; it was hardly seen in motion: keep its sensor on, or give the edge with --tree"
     return Finding("loose-body", "warning", text, (name,))
 
 

@@ -83,11 +83,14 @@ def _find_long_rest(take: Take, pairs: Ints, gap: Floats) -> Bools:
     """(n, k) where joints rest, but for the first second of each rest, if gaps (n, k, 3) [m] are larger in motion: the
     seconds of one pose tell one and the same thing of skin, however long it is held.
     """
-    rest = find_rest(take, pairs)
+    rest, second = find_rest(take, pairs), take.count_frames(PROOF_BLOCK_S)
+    if not second or not rest.any():
+        return np.zeros_like(rest)
     length = over_frames(lambda part: np.sqrt(np.einsum("nki,nki->nk", part, part)), gap)
+    known = np.isfinite(length)
     still, moving = (median(hide(length, hidden)) for hidden in (~rest, rest))
-    rest &= (rest.mean(axis=0) >= LONG_REST_MIN_SHARE) & (moving > MOTION_MIN_TIMES * still)
-    second = take.count_frames(PROOF_BLOCK_S)
+    long_enough = (rest & known).sum(axis=0) >= LONG_REST_MIN_SHARE * known.sum(axis=0)
+    rest &= long_enough & (moving > MOTION_MIN_TIMES * still)
     long = rest.copy()
     long[:second] = False
     long[second:] &= rest[:-second] & (take.segment[second:] == take.segment[:-second])[:, None]

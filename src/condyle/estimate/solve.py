@@ -115,13 +115,13 @@ class Solution:
 
 def gap_scale(take: Take, fits: PairFits) -> Floats:
     """(J,) [m] per axis size of each joint's gap that outliers do not raise, from frames spread over the take."""
-    part, _ = take.thin(MEDIAN_FRAMES)
+    part, frames = take.thin(MEDIAN_FRAMES)
     length = np.sqrt(np.square(gaps(part, *fits.joints)).sum(axis=2))
     scale = estimate_scales(length, np.isfinite(length))
     less = np.flatnonzero(scale < RESTING_MAX_SHARE * fits.residual / np.sqrt(3))
     if len(less):
-        length = length[:, less]
-        scale[less] = estimate_scales(length, np.isfinite(length), find_rest(part, fits.pairs[less]))
+        rest = find_rest(take, fits.pairs[less])[frames]
+        scale[less] = estimate_scales(length, np.isfinite(length), rest, less)
     return scale
 
 

@@ -39,8 +39,8 @@ from .tree import TRIAL_ROUNDS, ResidualRows, Tree, Trials, spanning_margins, sw
 
 RARE_PAIR_SHARE = 0.2  # of the usual pair's frames, below which a pair is no candidate for an edge
 SEEN_MOSTLY_SHARE = 0.95  # of the rows of the body that is seen most, from which on it is not asked when one was seen
-# Turn of the usual body while one was seen, over that in the whole take, below which it was seen at rest: 0.01 to 0.1
-# in static trials of data/more beside their walks and runs, 0.7 and more in parts of a motion.
+# Turn over the usual one, in the room and against another body, below which one was seen at rest: 0.01 to 0.1 in static
+# trials of data/more beside their walks and runs.
 SEEN_AT_REST_TURN_SHARE = 0.2
 MANY_ROWS_SHARE = 0.4  # of the rows of joints, from which on one product of all frames takes less than to pick them out
 WHOLE_ROWS_PER_DIMENSION = 6  # whole rows per dimension of the joints' covariance
@@ -313,17 +313,19 @@ def find_plain_hinges(rows: Take, fits: PairFits, motion: PairMotion, noise: Noi
     near = (reach <= PLAIN_HINGE_MAX_REACH * motion.apart) & (motion.seconds >= PLAIN_HINGE_MIN_S)
     together = ~above_noise(fits, np.arange(len(fits.pairs)), noise) | (fits.residual < 1e-6 * motion.size)
     plain = turn_about_one_axis(fits, motion, noise) & together & near & ~(between > 0)
-    for k in np.flatnonzero(plain) if rows.timed else ():
-        plain[k] = _measure_lively_s(rows, *fits.pairs[k].tolist()) >= PLAIN_HINGE_MIN_S
+    if plain.any() and rows.timed and _measure_lively_s(rows) < PLAIN_HINGE_MIN_S:
+        plain[:] = False
     return np.asarray(plain)
 
 
-def _measure_lively_s(rows: Take, i: int, j: int) -> float:
-    """[s] that a steady swing would last with as much time as two bodies turn in against each other."""
-    turn = np.einsum("nyx,nyz->nxz", rows.R_world_body[:, i], rows.R_world_body[:, j])
-    lag = max(1, rows.count_frames(LIVELY_LAG_S))
-    square = np.square(turn[lag:] - turn[:-lag]).sum(axis=(1, 2))
-    square = np.sort(np.nan_to_num(np.where(rows.segment[lag:] == rows.segment[:-lag], square, 0.0)))[::-1]
+def _measure_lively_s(rows: Take) -> float:
+    """[s] that a steady swing would last with as much time as bodies turn in, whichever."""
+    R, lag = rows.R_world_body, max(1, rows.count_frames(LIVELY_LAG_S))
+    square = np.zeros(max(rows.frames - lag, 0))
+    for some in blocks_of(len(square), 3 * POSE_BYTES * rows.bodies):
+        change = R[some.start + lag : some.stop + lag] - R[some]
+        square[some] = np.nan_to_num(np.einsum("nmij,nmij->nm", change, change)).sum(axis=1)
+    square = np.sort(np.where(rows.segment[lag:] == rows.segment[: len(square)], square, 0.0))[::-1]
     lively = int(np.searchsorted(np.cumsum(square), 0.9 * square.sum())) + 1
     return lively * rows.seconds / max(rows.frames, 1) / SWING_LIVELY_SHARE
 
@@ -433,24 +435,22 @@ def _candidates(rows: RowTake) -> PairFits:
     """
     fits = rows.fits
     rare = fits.frames < RARE_PAIR_SHARE * median(fits.frames)
-    rare |= _find_seen_at_rest(rows)[fits.pairs].any(axis=1)
+    rare |= _find_seen_at_rest(rows)
     return replace(fits, residual=np.where(rare, np.nan, fits.residual))
 
 
 def _find_seen_at_rest(rows: RowTake) -> Bools:
-    """(m,) bodies that were seen for a part of the take in which the others hardly turned: markers that only the static
-    trial has, a sensor that was lost when the motion began.
+    """(P,) pairs of a body that was seen for a part of the take in which it hardly turned in the room, nor against the
+    other: markers that only the static trial has, a sensor that was lost when the motion began.
     """
-    seen = rows.good.sum(axis=0) / max(len(rows.good), 1)
-    out = np.zeros(len(seen), dtype=bool)
-    some = np.flatnonzero((seen > 0) & (seen < SEEN_MOSTLY_SHARE * seen.max(initial=0.0)))
-    if len(some):
-        whole = measure_world_motion(rows.source, rows.noise, rows.good)[0]
-    for body in some.tolist():
-        there = measure_world_motion(rows.source, rows.noise, rows.good & rows.good[:, [body]])[0]
-        others = np.flatnonzero((whole > 0) & (np.arange(len(seen)) != body))
-        out[body] = median(there[others] / whole[others]) < SEEN_AT_REST_TURN_SHARE if len(others) else False
-    return out
+    fits, seen = rows.fits, rows.good.sum(axis=0)
+    part = seen < SEEN_MOSTLY_SHARE * seen.max(initial=0)
+    if not part.any():
+        return np.zeros(len(fits.pairs), dtype=bool)
+    turn, against = measure_world_motion(rows.source, rows.noise, rows.good)[0], np.sqrt(fits.spread.sum(axis=1))
+    calm = part & (turn < SEEN_AT_REST_TURN_SHARE * median(turn))
+    usual = median(against[fits.frames > 0])
+    return np.asarray(calm[fits.pairs].any(axis=1) & (against < SEEN_AT_REST_TURN_SHARE * usual))
 
 
 def whole_rows(take: Take) -> Take:

@@ -42,8 +42,7 @@ SLIP_MIN_SHARE = 0.01  # of the usual distance between the joined sensors: a les
 # m that a body formed from markers steps by, below which it may be skin between two postures. Takes of data/more with a
 # pause before and after them, or two as one, had steps of 1 to 5 mm that passed every other test.
 SKIN_MIN_STEP_M = 0.01
-# Gaps of its joints (rms, with the step in them) that such a body steps by at least; a step alone, in the middle of a
-# take, makes gaps of half its size.
+# Gaps of its joints (rms, without the step) that such a body steps by at least.
 SKIN_MIN_GAPS = 1.5
 SLIP_MIN_S = 1.5  # s on either side of a slip, below which it is not told from a pause
 MOST_SLIPS = 8  # slips that are told in one take
@@ -73,16 +72,17 @@ def find_slips(
     touched = np.flatnonzero(np.isin(blocks.pairs, bodies).any(axis=1)).tolist()
     joints = GapSeries.of_joints(blocks, touched)
     found: list[Slip] = []
-    while len(found) < most:
+    for _ in range(2 * most):
         step = find_step(joints, bodies, edge, threshold)
         step = step or find_abrupt_step(take, solution, rows.first, joints, bodies, edge)
-        if step is None:
+        if step is None or len(found) == most:
             break
         shift = measure_step(joints, step)
-        if np.linalg.norm(shift) < _least_size(take, blocks, step.body):
+        if np.linalg.norm(shift) >= _least_size(take, blocks, step.body):
+            frame = step.frame or _moment(take, solution, step.body, rows, step.block, shift)
+            found.append(Slip(take.names[step.body], frame, float(take.time[frame]), shift, np.zeros(3), step.ratio))
+        elif not take.markers:
             break
-        frame = step.frame or _moment(take, solution, step.body, rows, step.block, shift)
-        found.append(Slip(take.names[step.body], frame, float(take.time[frame]), shift, np.zeros(3), step.ratio))
         joints = [joint.with_step(step) for joint in joints]
     return found
 
@@ -192,12 +192,19 @@ def find_suspects(blocks: Blocks) -> list[int]:
 def _least_size(take: Take, blocks: Blocks, body: int) -> float:
     """Size [m] below which a step of a body is no slip that matters, or none that can be told from skin."""
     least = SLIP_MIN_SHARE * _distance(blocks, body)
-    if all(marker.body != take.names[body] for marker in take.markers):
-        return least
+    return max(least, SKIN_MIN_STEP_M) if _has_markers(take, body) else least
+
+
+def _has_markers(take: Take, body: int) -> bool:
+    return any(marker.body == take.names[body] for marker in take.markers)
+
+
+def _measure_gap(blocks: Blocks, body: int) -> float:
+    """Rms gap [m] of the joints of a body."""
     own = (blocks.pairs == body).any(axis=1)
     weight = blocks.weight[:, own]
     square = (np.square(blocks.gap[:, :, own]).sum(axis=1) * weight).sum() / max(float(weight.sum()), 1e-300)
-    return max(least, SKIN_MIN_STEP_M, SKIN_MIN_GAPS * float(np.sqrt(square)))
+    return float(np.sqrt(square))
 
 
 def _distance(blocks: Blocks, body: int) -> float:
@@ -280,7 +287,7 @@ def repair_slips(
         before = slips
         if slips:
             back = estimate.refit(move_back(take, slips))
-            slips = _above_share(take, estimate.solution, refine_slips(back.take, back.solution, slips))
+            slips = _above_share(back.take, back.solution, refine_slips(back.take, back.solution, slips))
         if _are_known(before, slips):
             break
     return Decision(changes=[SlipRepair(group) for group in group_creeping(slips)])
@@ -307,10 +314,16 @@ def _are_known(before: Sequence[Slip], slips: Sequence[Slip]) -> bool:
 
 def _above_share(take: Take, solution: Solution, slips: Sequence[Slip]) -> list[Slip]:
     """The slips without those of which little is left when the joints are fitted anew: it was the joint, not the sensor
-    that was elsewhere.
+    that was elsewhere; and without those of bodies of markers that step by little more than their joints come apart.
+
+    take   moved back by the slips as they were known before; solution: its joints
     """
-    blocks = _GapRows.of(take, solution).blocks
-    changes = [SlipRepair(group) for group in group_creeping(slips)]
-    least = [_least_size(take, blocks, take.index(change.bodies[0])) for change in changes]
-    kept = [slip for change, share in zip(changes, least, strict=True) if change.size >= share for slip in change.slips]
+    blocks, kept = _GapRows.of(take, solution).blocks, list[Slip]()
+    for change in (SlipRepair(group) for group in group_creeping(slips)):
+        body = take.index(change.bodies[0])
+        least = _least_size(take, blocks, body)
+        if _has_markers(take, body):
+            least = max(least, SKIN_MIN_GAPS * _measure_gap(blocks, body))
+        if change.size >= least:
+            kept += change.slips
     return [slip for slip in slips if slip in kept]

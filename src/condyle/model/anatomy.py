@@ -232,11 +232,14 @@ def count_between(names: Sequence[str]) -> tuple[Floats, Bools]:
     steps = np.full((len(names), len(names)), np.nan)
     strangers = np.zeros(steps.shape, dtype=bool)
     steps[np.ix_(human, human)] = np.inf
+    own: dict[str, set[Segment]] = {}
+    for person, segment in worn:
+        own.setdefault(person, set()).add(segment)
     for a, b in combinations(human, 2):
-        strangers[a, b] = strangers[b, a] = known[a][0] != known[b][0]
-        own = {segment for person, segment in worn if person == known[a][0]}
-        near = any(_are_neighbours(one, other, own) for one in may_be[a] for other in may_be[b])
-        if near and not strangers[a, b]:
+        person = known[a][0]
+        if person != known[b][0]:
+            strangers[a, b] = strangers[b, a] = True
+        elif any(_are_neighbours(one, other, own[person]) for one in may_be[a] for other in may_be[b]):
             steps[a, b] = steps[b, a] = 1.0
     for k in human:  # the shortest way over what is worn
         steps = np.fmin(steps, steps[:, k, None] + steps[None, k])

@@ -30,7 +30,7 @@ LIVELY_MAX_LIFT = 3.0  # times the overall scale up to which a lively stretch ma
 MEDIAN_FRAMES = 2000  # that a median is taken over
 # Rms turn of a joint about its mean within LIVELY_S, over that in the whole take, below which it rests. People who
 # stand (15 takes of data/more) sway by 0.1 to 0.8 deg, where the same joints have 5 to 20 deg in motion.
-REST_MAX_TURN_SHARE = 0.1
+RESTING_TURN_MAX_SHARE = 0.1
 REST_MIN_SHARE = 0.25  # of the rows, from which on rest makes the usual gap much smaller than that in motion
 OUTLIER_SHARE = 1e-3  # of the frames beyond TUKEY_SD: a Gaussian leaves 1.5e-5 there
 ABRUPT_STEP_SHARE = 0.5  # of the bar: a change from one frame to the next by which an outlier comes and goes
@@ -50,17 +50,21 @@ def measure_gaps(gap: Floats, base_weight: Floats | None = None) -> Floats:
     return over_frames(measure, frames) if base_weight is None else over_frames(measure, frames, base_weight)
 
 
-def estimate_scales(length: Floats, seen: Bools, rest: Bools | None = None) -> Floats:
-    """(J,) [m] robust per axis size of each joint's gap lengths (n, J) over the take.
+def estimate_scales(
+    length: Floats, seen: Bools, rest: Bools | None = None, joints: Ints | slice = slice(None)
+) -> Floats:
+    """(J,) [m] robust per axis size of each joint's gap lengths (n, J) over the take, or of some joints.
 
-    rest   (n, J) where a joint rests: its usual gap is told by the rest of the take where that is smaller else
+    rest   (n, J) where these joints rest: where that takes long, the larger one of all frames and of those in motion
     """
     part = slice(None, None, max(1, len(length) // MEDIAN_FRAMES))
-    scale = median(np.where(seen[part], length[part], np.nan))
+    length, seen = length[part][:, joints], seen[part][:, joints]
+    scale = median(np.where(seen, length, np.nan))
     if rest is not None:
-        moves = seen[part] & ~rest[part]
-        long = rest.mean(axis=0) >= REST_MIN_SHARE
-        scale = np.where(long, np.maximum(scale, median(np.where(moves, length[part], np.nan))), scale)
+        still = rest[part] & seen
+        long = still.sum(axis=0) >= REST_MIN_SHARE * np.maximum(seen.sum(axis=0), 1)
+        moving = median(np.where(seen & ~still, length, np.nan))
+        scale = np.where(long, np.maximum(scale, moving), scale)
     return np.maximum(scale / CHI3_MEDIAN, 1e-300)
 
 
@@ -84,7 +88,7 @@ def find_rest(take: Take, pairs: Ints) -> Bools:
         total[some] = np.add.reduceat(turn, first[some] - rows.start, axis=0)
         count[some] = np.add.reduceat(known, first[some] - rows.start, axis=0, dtype=np.int64)
     spread, whole = _measure_spread(total, count), _measure_spread(total.sum(axis=0), count.sum(axis=0))
-    still = (spread < REST_MAX_TURN_SHARE**2 * whole) & (count > 0)
+    still = (spread < RESTING_TURN_MAX_SHARE**2 * whole) & (2 * count >= window)
     out[:] = np.repeat(still, np.diff(np.append(first, n)), axis=0)
     return out
 
@@ -143,7 +147,7 @@ def weigh_outliers(
     least = _least(scale)
     some = np.flatnonzero(tukey | (length > TUKEY_SD * np.maximum(scale, least)).any(axis=0))
     if find_rests is not None and len(some):
-        scale[some] = estimate_scales(length[:, some], seen[:, some], find_rests()[:, some])
+        scale[some] = estimate_scales(length, seen, find_rests()[:, some], some)
     for part in blocks_of(len(some), 4 * length.itemsize * len(length)):
         joints = some[part]
         bars = TUKEY_SD * np.maximum(estimate_bar(length[:, joints], seen[:, joints], window, scale[joints]), least)
@@ -197,7 +201,7 @@ def estimate_bars(take: Take, pairs: Ints, length: Floats, seen: Bools, least: f
     scale, window = estimate_scales(length, seen), take.count_frames(3 * LIVELY_S)
     some = np.flatnonzero((length > least * scale + ROUNDING_M).any(axis=0))
     if len(some):
-        scale[some] = estimate_scales(length[:, some], seen[:, some], find_rest(take, pairs[some]))
+        scale[some] = estimate_scales(length, seen, find_rest(take, pairs[some]), some)
     bars = empty(length.shape)
     bars[...] = scale
     for part in blocks_of(len(some), 4 * length.itemsize * len(length)):

@@ -26,7 +26,7 @@ def find_flips(take: Take) -> tuple[Bools, Bools] | None:
     The transmitter is the origin of the world. A stretch is on the wrong side where -p continues the path and p does
     not; of the two sides the rarer is wrong, or the one farther from the other sensors where both are frequent. Where
     the orientation jumps as well it is not known what the device did: those samples are to be masked, and so are those
-    that a device's filter puts between the two sides. No path goes on from one recording to the next. None: nothing, as
+    that a device's filter puts between the two sides. No path goes on from one file to the next. None: nothing, as
     in what cameras saw: people who walk past the origin, out of sight, are on its other side.
     """
     if take.markers:
@@ -35,8 +35,9 @@ def find_flips(take: Take) -> tuple[Bools, Bools] | None:
     # A side that changes while the sensor is not seen shows only between seen samples.
     gappy = ~take.seen.all(axis=0) & take.seen.any(axis=0)
     turned, unclear = np.zeros((2, take.frames, take.bodies), dtype=bool)
+    file = np.array(take.of_source)[take.segment] if take.of_source else np.zeros(take.frames, dtype=np.int64)
     for body in np.flatnonzero(suspect | gappy):
-        for part in segment_slices(take.segment):
+        for part in segment_slices(file):
             rows = part.start + np.flatnonzero(take.seen[part, body])
             p = take.p_world_body[rows, body]
             if not find_opposite(p[:, None]).any():

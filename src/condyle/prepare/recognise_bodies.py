@@ -125,19 +125,19 @@ def recognise_bodies(recordings: Sequence[Recording]) -> Recognition:
         return Recognition("", 0, len(given), {}, {}, {}, (), ())
     labels, cloud = _look_at(recordings)
     found = _recognise(recordings, labels, cloud)
-    common = [k for k, label in enumerate(labels) if _count_having(recordings, [label]) == len(recordings)]
+    worn = [one.markers.names for one in recordings if one.markers is not None]
+    common = [k for k, label in enumerate(labels) if all(_column_of(label, own) is not None for own in worn)]
     if len(common) == len(labels):
         return found
     other = _recognise(recordings, [labels[k] for k in common], cloud[:, common])
-    formed = [sum(_count_having(recordings, body.markers) for body in one.bodies.values()) for one in (found, other)]
+    formed = [sum(_count_forming(body, worn) for body in one.bodies.values()) for one in (found, other)]
     return other if formed[1] > formed[0] else found
 
 
-def _count_having(recordings: Sequence[Recording], markers: Sequence[str]) -> int:
-    """Recordings that have enough of a body's markers to form it; of one marker, those that have it."""
-    worn = [name for name in markers if not name.endswith(CENTRE)]
-    count = [sum(_column_of(name, one.markers.names) is not None for name in worn) for one in recordings if one.markers]
-    return sum(one >= min(len(worn), 3) for one in count)
+def _count_forming(body: RecognisedBody, worn: Sequence[Sequence[str]]) -> int:
+    """Of recordings with these labels, those that have enough of a body's markers to form it."""
+    own = [name for name in body.markers if not name.endswith(CENTRE)]
+    return sum(sum(_column_of(name, labels) is not None for name in own) >= min(len(own), 3) for labels in worn)
 
 
 def _recognise(recordings: Sequence[Recording], labels: Sequence[str], cloud: Floats) -> Recognition:
