@@ -80,7 +80,7 @@ def test_the_seconds_of_a_long_rest_count_once_where_skin_moves_in_motion(rng) -
     pairs = np.array([[0, 1]])
     assert not _find_long_rest(take, pairs, gap).any()  # noise is as large at rest
     gap[still:] *= 5
-    long = _find_long_rest(take, pairs, gap)[:, 0]
+    long = _find_long_rest(take, pairs, gap)
     assert not long[:60].any()
     assert long[60:still].all()
     assert not long[still:].any()

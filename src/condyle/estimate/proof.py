@@ -65,14 +65,15 @@ def prove(before: Estimate, after: Estimate, change: Change) -> Proof:
     sizes = [float(np.sqrt(_mean(one))) for one in (was, now)]
     own = _too_large(after, change) if change.effect == "moves" else _not_apart(before, after, change, touched)
     border = "it lies at the border of two recordings" if lies_at_border(after.take, change.first) else ""
-    reason = _find_lost_joint(before, after) or border or own or _judge_gaps(before, after, change, pairs, old, new)
+    reason = _find_lost_joint(before, after) or border or own or _find_objection(before, after, change, pairs, old, new)
     rest = _find_long_rest(after.take, pairs, new) if not reason else np.zeros(0, dtype=bool)
     if rest.any():
-        reason = _judge_gaps(before, after, change, pairs, *(hide(gap, rest) for gap in (old, new)))
+        hidden = np.broadcast_to(rest[:, None], old.shape[:2])
+        reason = _find_objection(before, after, change, pairs, *(hide(gap, hidden) for gap in (old, new)))
     return Proof(sizes[0], sizes[1], reason)
 
 
-def _judge_gaps(before: Estimate, after: Estimate, change: Change, pairs: Ints, old: Floats, new: Floats) -> str:
+def _find_objection(before: Estimate, after: Estimate, change: Change, pairs: Ints, old: Floats, new: Floats) -> str:
     """Why gaps (n, k, 3) [m] of the pairs before and after do not speak for a change; "" where they do."""
     was, now = (_block_squares(after.take, gap) for gap in (old, new))
     gain = _no_gain(before, after, pairs, old, new) if change.effect == "moves" else ""
@@ -80,20 +81,19 @@ def _judge_gaps(before: Estimate, after: Estimate, change: Change, pairs: Ints, 
 
 
 def _find_long_rest(take: Take, pairs: Ints, gap: Floats) -> Bools:
-    """(n, k) where joints rest, but for the first second of each rest, if gaps (n, k, 3) [m] are larger in motion: the
-    seconds of one pose tell one and the same thing of skin, however long it is held.
+    """(n,) where all these joints rest, but for the first second of each rest, if gaps (n, k, 3) [m] are larger in
+    motion: the seconds of one pose tell one and the same thing of skin, however long it is held.
     """
-    rest, second = find_rest(take, pairs), take.count_frames(PROOF_BLOCK_S)
-    if not second or not rest.any():
+    rest, second = np.asarray(find_rest(take, pairs).all(axis=1)), take.count_frames(PROOF_BLOCK_S)
+    if not second or rest.mean() < LONG_REST_MIN_SHARE:
         return np.zeros_like(rest)
-    length = over_frames(lambda part: np.sqrt(np.einsum("nki,nki->nk", part, part)), gap)
-    known = np.isfinite(length)
-    still, moving = (median(hide(length, hidden)) for hidden in (~rest, rest))
-    long_enough = (rest & known).sum(axis=0) >= LONG_REST_MIN_SHARE * known.sum(axis=0)
-    rest &= long_enough & (moving > MOTION_MIN_TIMES * still)
+    square = over_frames(lambda part: _mean(np.einsum("nki,nki->nk", part, part), axis=1), gap)
+    still, moving = (float(median(square[rows])) for rows in (rest, ~rest))
+    if moving <= MOTION_MIN_TIMES**2 * still:
+        return np.zeros_like(rest)
     long = rest.copy()
     long[:second] = False
-    long[second:] &= rest[:-second] & (take.segment[second:] == take.segment[:-second])[:, None]
+    long[second:] &= rest[:-second] & (take.segment[second:] == take.segment[:-second])
     return long
 
 

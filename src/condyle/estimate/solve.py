@@ -43,7 +43,9 @@ SHARED_BLOCKS = (5, 20)  # of a second each, at least and at most
 SHARED_ROOM_SHARE = 0.6  # of the pairs of joints on four sensors that share an error where the room is bent
 SHARED_SENSOR_SHARE = 0.8  # of pairs of joints on one sensor that share an error as they do where that sensor is off
 EXACT_RESIDUAL_SHARE = 1e-8  # residual over lever length below which the data are exact and nothing needs weighing
-RESTING_MAX_SHARE = 0.7  # of a joint's usual gap over the rms one, where it may have rested for long: of noise alone 1
+RESTED_GAP_MAX_SHARE = (
+    0.7  # of a joint's usual gap over the rms one, where it may have rested for long: of noise alone 1
+)
 NOISE_CORRECTION_MAX_SHARE = 0.5  # share of the weakest rotation's signal that the noise correction may take away
 
 
@@ -118,7 +120,7 @@ def gap_scale(take: Take, fits: PairFits) -> Floats:
     part, frames = take.thin(MEDIAN_FRAMES)
     length = np.sqrt(np.square(gaps(part, *fits.joints)).sum(axis=2))
     scale = estimate_scales(length, np.isfinite(length))
-    less = np.flatnonzero(scale < RESTING_MAX_SHARE * fits.residual / np.sqrt(3))
+    less = np.flatnonzero(scale < RESTED_GAP_MAX_SHARE * fits.residual / np.sqrt(3))
     if len(less):
         rest = find_rest(take, fits.pairs[less])[frames]
         scale[less] = estimate_scales(length, np.isfinite(length), rest, less)

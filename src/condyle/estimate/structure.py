@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, distinct
+from ..maths.arrays import Bools, Floats, Ints, distinct, evenly
 from ..maths.graph import components, is_between, sides, spanning_tree
 from ..maths.robust import median
 from ..maths.spool import POSE_BYTES, blocks_of, copy_array, empty, over_frames, zeros
@@ -26,6 +26,7 @@ from ..pairs.outliers import GROSS_SD, ROUNDING_M, drop_gross, estimate_bars, fi
 from ..pairs.rows import RowTake, read_rows
 from ..pairs.sums import PairSums
 from .kinds import (
+    GLANCE_FRAMES,
     LEVER_MIN_RATIO,
     RIGID_NOISE_RATIO,
     RIGID_RATIO,
@@ -39,8 +40,8 @@ from .tree import TRIAL_ROUNDS, ResidualRows, Tree, Trials, spanning_margins, sw
 
 RARE_PAIR_SHARE = 0.2  # of the usual pair's frames, below which a pair is no candidate for an edge
 SEEN_MOSTLY_SHARE = 0.95  # of the rows of the body that is seen most, from which on it is not asked when one was seen
-# Turn over the usual one, in the room and against another body, below which one was seen at rest: 0.01 to 0.1 in static
-# trials of data/more beside their walks and runs.
+# Turn over the usual one, of a body in the room, of two against each other, and of the others meanwhile, below which it
+# was seen at rest: 0.01 to 0.1 in static trials of data/more beside their walks and runs.
 SEEN_AT_REST_TURN_SHARE = 0.2
 MANY_ROWS_SHARE = 0.4  # of the rows of joints, from which on one product of all frames takes less than to pick them out
 WHOLE_ROWS_PER_DIMENSION = 6  # whole rows per dimension of the joints' covariance
@@ -440,17 +441,26 @@ def _candidates(rows: RowTake) -> PairFits:
 
 
 def _find_seen_at_rest(rows: RowTake) -> Bools:
-    """(P,) pairs of a body that was seen for a part of the take in which it hardly turned in the room, nor against the
-    other: markers that only the static trial has, a sensor that was lost when the motion began.
+    """(P,) pairs of a body that was seen for a part of the take in which neither it turned nor the others, as far as
+    they were seen with it: markers that only the static trial has, a sensor that was lost when the motion began.
     """
     fits, seen = rows.fits, rows.good.sum(axis=0)
     part = seen < SEEN_MOSTLY_SHARE * seen.max(initial=0)
     if not part.any():
         return np.zeros(len(fits.pairs), dtype=bool)
-    turn, against = measure_world_motion(rows.source, rows.noise, rows.good)[0], np.sqrt(fits.spread.sum(axis=1))
-    calm = part & (turn < SEEN_AT_REST_TURN_SHARE * median(turn))
-    usual = median(against[fits.frames > 0])
-    return np.asarray(calm[fits.pairs].any(axis=1) & (against < SEEN_AT_REST_TURN_SHARE * usual))
+    some = evenly(rows.source.frames, GLANCE_FRAMES)
+    take, good = rows.source.at(some), rows.good[some]
+    whole = measure_world_motion(take, rows.noise, good)[0]
+    calm = part & (whole < SEEN_AT_REST_TURN_SHARE * median(whole))
+    for body in np.flatnonzero(calm).tolist():
+        beside = good & good[:, [body]]
+        others = np.flatnonzero((whole > 0) & beside.any(axis=0) & (np.arange(len(seen)) != body))
+        there = measure_world_motion(take, rows.noise, beside)[0]
+        share = median(there[others] / whole[others], empty=1.0)
+        calm[body] = share < SEEN_AT_REST_TURN_SHARE
+    against = np.sqrt(fits.spread.sum(axis=1))
+    still = against < SEEN_AT_REST_TURN_SHARE * median(against[fits.frames > 0])
+    return np.asarray(calm[fits.pairs].any(axis=1) & still)
 
 
 def whole_rows(take: Take) -> Take:

@@ -50,7 +50,7 @@ def in_order(
             code="bad-time",
             frame=frame,
         )
-    if frames > 1 and moved is not None and (time == time[0]).all() and 2 * moved().sum() >= frames - 1:
+    if frames > 2 and moved is not None and (time == time[0]).all() and 2 * moved().sum() >= frames - 1:
         text = f"all {frames} rows bear one time, {time[0]:.10g} s, though the sensors move; frames are counted instead"
         return slice(None), segment, None, [Finding("repeated-time", "warning", text, frame=1, count=frames - 1)]
     own = np.zeros(frames, np.int64) if segment is None else segment
