@@ -66,8 +66,7 @@ def prove(before: Estimate, after: Estimate, change: Change) -> Proof:
     own = _too_large(after, change) if change.effect == "moves" else _not_apart(before, after, change, touched)
     border = "it lies at the border of two recordings" if lies_at_border(after.take, change.first) else ""
     reason = _find_lost_joint(before, after) or border or own or _find_objection(before, after, change, pairs, old, new)
-    rest = _find_long_rest(after.take, pairs, new) if not reason else np.zeros(0, dtype=bool)
-    if rest.any():
+    if not reason and (rest := _find_long_rest(after.take, pairs, new)).any():
         hidden = np.broadcast_to(rest[:, None], old.shape[:2])
         reason = _find_objection(before, after, change, pairs, *(hide(gap, hidden) for gap in (old, new)))
     return Proof(sizes[0], sizes[1], reason)

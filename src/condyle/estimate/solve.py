@@ -43,9 +43,7 @@ SHARED_BLOCKS = (5, 20)  # of a second each, at least and at most
 SHARED_ROOM_SHARE = 0.6  # of the pairs of joints on four sensors that share an error where the room is bent
 SHARED_SENSOR_SHARE = 0.8  # of pairs of joints on one sensor that share an error as they do where that sensor is off
 EXACT_RESIDUAL_SHARE = 1e-8  # residual over lever length below which the data are exact and nothing needs weighing
-RESTED_GAP_MAX_SHARE = (
-    0.7  # of a joint's usual gap over the rms one, where it may have rested for long: of noise alone 1
-)
+RESTED_GAP_MAX_SHARE = 0.7  # usual gap of a joint over its rms one, where it may have rested for long: of noise 1
 NOISE_CORRECTION_MAX_SHARE = 0.5  # share of the weakest rotation's signal that the noise correction may take away
 
 

@@ -31,7 +31,9 @@ MEDIAN_FRAMES = 2000  # that a median is taken over
 # Rms turn of a joint about its mean within LIVELY_S, over that in the whole take, below which it rests. People who
 # stand (15 takes of data/more) sway by 0.1 to 0.8 deg, where the same joints have 5 to 20 deg in motion.
 RESTING_TURN_MAX_SHARE = 0.1
-REST_MIN_SHARE = 0.25  # of the rows, from which on rest makes the usual gap much smaller than that in motion
+# Of the rows, from which on the median of all is below the lower third of those in motion; chosen by that, and tried on
+# the takes of tests/real/test_rest.py.
+REST_MIN_SHARE = 0.25
 OUTLIER_SHARE = 1e-3  # of the frames beyond TUKEY_SD: a Gaussian leaves 1.5e-5 there
 ABRUPT_STEP_SHARE = 0.5  # of the bar: a change from one frame to the next by which an outlier comes and goes
 ABRUPT_SHARE = 0.5  # of a joint's gaps beyond the bar that are abrupt where it has outliers
