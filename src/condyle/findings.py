@@ -308,7 +308,9 @@ def merge_findings(findings: Sequence[Finding]) -> list[Finding]:
                 "hinge": f"hinges: {names}",
                 "one-axis-only": f"only one axis exercised, so the point along it is open: {names}; if they can "
                 "turn otherwise, twist them",
-                "rigid-pair": "never moved against each other: " + ", ".join(" and ".join(f.bodies[:2]) for f in same),
+                "rigid-pair": "never moved against each other: "
+                + ", ".join(" and ".join(f.bodies[:2]) for f in same)
+                + ("; bend the joints that their names tell" if finding.severity == "warning" else ""),
                 "wide-interval": "centres known poorly, move these joints more: "
                 + ", ".join(f"{f.bodies[0]} ± {(f.value or 0) * 1000:.0f} mm" for f in same),
                 "undetermined-joint": f"connected, but where is not determined: {names}; move these joints about more "

@@ -56,6 +56,21 @@ def codes(take: Take, **options: object) -> dict[str, Finding]:
     return {one.code: one for one in condyle.fit(take, **options).skeleton.findings}  # type: ignore[arg-type]
 
 
+def test_a_limb_that_did_not_bend_is_told_by_its_names() -> None:
+    quiet = Disturbances(position_noise=0.001, orientation_noise=np.radians(0.1))
+    take = simulate(chain(("ball", "ball", "rigid")), "exercise", seconds=15, seed=2, disturbances=quiet).take
+    named = replace(take, names=("chest", "l_upper_arm", "l_forearm", "l_hand"))
+    found = condyle.fit(named).skeleton
+    (told,) = [one for one in found.findings if one.code == "rigid-pair"]
+    assert told.severity == "warning"
+    assert "bend it" in told.text
+    assert set(told.bodies) == {"l_forearm", "l_hand"}
+    assert found.verdict is not None
+    assert found.verdict.tone == "look"
+    doubled = codes(replace(take, names=("chest", "l_upper_arm", "l_forearm_1", "l_forearm_2")))
+    assert doubled["rigid-pair"].severity == "info"
+
+
 def test_missing_poses_are_counted_and_many_are_a_warning(world: World) -> None:
     take = world.take
     assert describe_take(take) == []

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..findings import Finding, Severity, many, mm
 from ..maths.robust import median
+from ..model.anatomy import name_bending_joint
 from ..model.skeleton import SURE_SUPPORT
 from ..model.take import WORLD, Take
 from ..pairs.fits import gaps
@@ -312,8 +313,10 @@ def _kind(take: Take, joint: Joint, motion: PairMotion, a: int) -> list[Finding]
         )
         return [Finding("one-axis-only", "info", text, ends, value=joint.play, unit="rad")]
     if joint.kind == "rigid":
-        text, distance = rigid_sentence(take, *ends)
-        return [Finding("rigid-pair", "info", text, ends, value=distance, unit="" if distance is None else "m")]
+        bends = name_bending_joint(*ends)
+        text, distance = rigid_sentence(take, *ends, bends=bends)
+        unit = "" if distance is None else "m"
+        return [Finding("rigid-pair", "warning" if bends else "info", text, ends, value=distance, unit=unit)]
     if joint.kind == "undetermined":
         least = float(np.degrees(np.sqrt(max(motion.spread[a, 0], 0.0))))
         where = "where" if joint.axis_child is None else "where along the main axis"

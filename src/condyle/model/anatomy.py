@@ -106,6 +106,11 @@ _BETWEEN: dict[tuple[Part, Part], tuple[Part, ...]] = {
     ("chest", "upper_arm"): ("clavicle",),
     ("neck", "upper_arm"): ("chest", "clavicle"),
 }
+# Joints that nobody holds stiff through a recording of motion.
+_BENDING: tuple[set[Part], ...] = (
+    {"pelvis", "thigh"}, {"thigh", "shank"}, {"shank", "foot"}, {"chest", "upper_arm"}, {"clavicle", "upper_arm"},
+    {"upper_arm", "forearm"}, {"forearm", "hand"},
+)  # fmt: skip
 MAIN_CHILD: dict[Part, tuple[Part, ...]] = {
     "pelvis": ("spine", "chest"),
     "spine": ("chest", "spine", "neck", "head"),
@@ -259,6 +264,18 @@ def _find_named(names: Sequence[str]) -> dict[int, tuple[str, Segment]]:
         if beside and (person, segment) not in worn and (person, Segment(beside, segment.side)) in worn:
             known[k] = person, segment
     return known
+
+
+def name_bending_joint(a: str, b: str) -> bool:
+    """Whether two bodies are named after segments of one limb, or of it and the trunk, that meet in a joint which
+    bends in whatever a person does: not vertebrae, clavicles and toes, and no two sensors of one segment.
+    """
+    found = _person_and_segment(a), _person_and_segment(b)
+    if found[0] is None or found[1] is None or found[0][0] != found[1][0] or found[0][2] or found[1][2]:
+        return False
+    one, other = found[0][1], found[1][1]
+    bend = {one.part, other.part} in _BENDING
+    return bend and (one.side == other.side or "" in (one.side, other.side))
 
 
 def _readings(name: str, person: str, segment: Segment, worn: set[tuple[str, Segment]]) -> list[Segment]:

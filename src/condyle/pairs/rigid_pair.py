@@ -216,18 +216,23 @@ def describe_loose_pairs(take: Take, names: Sequence[str]) -> list[Finding]:
     return found
 
 
-def rigid_sentence(take: Take, a: str, b: str, why: str = ONE_BODY) -> tuple[str, float | None]:
-    """What a fit says of two sensors that are one body, and their distance [m]; None where it is not measured."""
+def rigid_sentence(take: Take, a: str, b: str, why: str = ONE_BODY, *, bends: bool = False) -> tuple[str, float | None]:
+    """What a fit says of two sensors that are one body, and their distance [m]; None where it is not measured.
+
+    `bends`: by their names a joint is between them.
+    """
+    then = (
+        "the joint that their names tell cannot be placed: bend it"
+        if bends
+        else "if you know their distance, `condyle scale --distance` gives the scale"
+    )
     text = f"{a} and {b} {why}"
     try:
         pair = measure_pair(take, a, b)
     except CondyleError:
-        return text, None
-    text += (
-        f", {1000 * pair.mean:.1f} mm apart (standard deviation {max(1000 * pair.sd, 0.001):.2g} mm); "
-        "if you know their distance, `condyle scale --distance` gives the scale"
-    )
-    return text, pair.mean
+        return f"{text}; {then}" if bends else text, None
+    sd = max(1000 * pair.sd, 0.001)
+    return f"{text}, {1000 * pair.mean:.1f} mm apart (standard deviation {sd:.2g} mm); {then}", pair.mean
 
 
 def _percentiles(values: Floats) -> Floats:
