@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle.result.plausible import find_mirrored, find_odd_limbs
+from condyle.result.plausible import find_exchanged_names, find_mirrored, find_odd_limbs
 from condyle.simulate import human, simulate
 
 TAKE = simulate(human(), "exercise", seconds=8, seed=1).take
@@ -81,3 +81,49 @@ def test_left_arms_above_right_legs_are_told() -> None:
     assert 2 < found.value <= np.pi
     apart = [one for one in fit.skeleton.joints if {one.parent, one.child} != {"pelvis", "chest"}]
     assert find_mirrored(replace(take, names=names), apart) == []  # arms of one person, legs of another
+
+
+@pytest.mark.parametrize(
+    ("exchanged", "named"),
+    [
+        (("l_thigh", "r_thigh"), {"l_thigh", "r_thigh"}),
+        (("l_shank", "r_shank"), {"l_shank", "r_shank"}),
+        (("l_foot", "r_foot"), {"l_foot", "r_foot"}),
+        (("pelvis", "chest"), {"pelvis", "chest"}),
+        (("l_upper_arm", "l_forearm"), {"l_upper_arm", "l_forearm"}),
+        (("head", "r_hand"), {"head", "r_hand"}),
+    ],
+)
+def test_two_bodies_that_bear_each_others_names_are_told(exchanged: tuple[str, str], named: set[str]) -> None:
+    a, b = exchanged
+    names = tuple({a: b, b: a}.get(name, name) for name in TAKE.names)
+    (found,) = [one for one in condyle.fit(replace(TAKE, names=names)).findings if one.code == "exchanged-names"]
+    assert set(found.bodies) == named
+    assert f"--rename {found.bodies[0]}={found.bodies[1]},{found.bodies[1]}={found.bodies[0]}" in found.text
+
+
+def test_names_that_fit_or_that_no_exchange_of_two_mends_are_not_told() -> None:
+    bodies, joints = FIT.skeleton.bodies, FIT.skeleton.joints
+    assert find_exchanged_names(bodies, joints) == []
+    circle = {"pelvis": "l_hand", "l_hand": "r_foot", "r_foot": "pelvis"}
+    turned = [
+        replace(one, parent=circle.get(one.parent, one.parent), child=circle.get(one.child, one.child))
+        for one in joints
+    ]
+    assert find_exchanged_names(bodies, turned) == []
+    assert find_exchanged_names(bodies, []) == []
+
+
+def test_legs_without_feet_may_have_either_names_exchanged() -> None:
+    bodies = ("pelvis", "chest", "l_thigh", "r_thigh", "l_shank", "r_shank")
+    edges = [
+        ("pelvis", "chest"),
+        ("pelvis", "l_thigh"),
+        ("pelvis", "r_thigh"),
+        ("l_thigh", "r_shank"),
+        ("r_thigh", "l_shank"),
+    ]
+    joints = [replace(FIT.skeleton.joints[0], parent=parent, child=child) for parent, child in edges]
+    (found,) = find_exchanged_names(bodies, joints)
+    assert found.bodies == ("l_thigh", "r_thigh", "l_shank", "r_shank")
+    assert found.count == 2

@@ -35,7 +35,7 @@ from ..model.stage import Change
 from ..model.take import Take
 from ..model.values import dataclass
 from ..pairs.fits import gaps
-from .plausible import find_mirrored, find_odd_limbs
+from .plausible import find_exchanged_names, find_mirrored, find_odd_limbs
 from .symmetry import mirror_lengths
 from .verdict import add_verdict
 
@@ -141,9 +141,10 @@ def assemble_figure(
 def _describe_limbs(
     take: Take, joints: Sequence[Joint], limbs: Sequence[Limb], before: Sequence[Finding]
 ) -> list[Finding]:
-    """Odd lengths, unless `before` says that all of them are, and sides that are exchanged."""
+    """Odd lengths, unless `before` says that all of them are, and sides or names that are exchanged."""
     sized = any(finding.code == "implausible-size" for finding in before)
-    return [*([] if sized else find_odd_limbs(take.names, joints, limbs)), *find_mirrored(take, joints)]
+    odd = [] if sized else find_odd_limbs(take.names, joints, limbs)
+    return [*odd, *find_mirrored(take, joints), *find_exchanged_names(take.names, joints)]
 
 
 def _describe_tree(
@@ -153,13 +154,16 @@ def _describe_tree(
     own_tree: Sequence[tuple[str, str]],
     before: Sequence[Finding],
 ) -> list[Finding]:
-    """What is to be said of the take and its tree. A body that `before` puts into another world is not called loose."""
+    """What is to be said of the take and its tree. Of a body that `before` puts into another world it is not said that
+    it is loose, of one that it has off not that poses are missing.
+    """
     take = estimate.take
     asked = find_asked_root(take, options)
     elsewhere = {body for one in before if one.code == "two-worlds" for body in one.bodies}
+    detached = {body for one in before if one.code == "detached-sensor" for body in one.bodies}
     found = describe_structure(take, estimate.structure, support, estimate.roots, asked, options.tree)
     return [
-        *describe_take(take),
+        *(one for one in describe_take(take) if not detached.issuperset(one.bodies)),
         *describe_own_tree(own_tree, estimate.pairs, take.names),
         *(one for one in found if one.code != "loose-body" or not elsewhere.issuperset(one.bodies)),
     ]

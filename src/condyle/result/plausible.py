@@ -1,6 +1,6 @@
 """What no person has: lengths that no limb of that name has (the unit is wrong, or a sensor sits on another limb than
-its name says), knees that bend forwards (the world is left-handed, or the sides are exchanged in the names), and left
-arms over right legs.
+its name says), knees that bend forwards (the world is left-handed, or the sides are exchanged in the names), left
+arms over right legs, and joints between segments that are no neighbours (two sensors bear each other's names).
 """
 
 from __future__ import annotations
@@ -10,20 +10,24 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..findings import Finding
-from ..maths.arrays import Floats, evenly
+from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.graph import components
 from ..maths.robust import median
-from ..model.anatomy import TYPICAL, Part, Segment, find_segments
+from ..model.anatomy import TYPICAL, Part, Segment, count_between, find_segments
 from ..model.skeleton import Joint, Limb
 from ..model.take import Take
 
 LONG_PARTS: tuple[Part, ...] = ("thigh", "shank", "upper_arm", "forearm")  # whose length differs little between adults
+# Of joints that names speak against: those of data/more with two names exchanged have 0.9 and more mostly, edges of
+# plain trees that are wrong next to nothing.
+EXCHANGED_MIN_SUPPORT = 0.8
 # An infant's thigh is a third; 1105 limbs of tests/goldens have 0.73 to 1.30.
 LIMB_MIN_SHARE = 0.25  # of an adult's limb: a shorter one no person has
 LIMB_MAX_SHARE = 2.0  # of an adult's limb: a longer one no person has
 # Harrington's regression (prepare/joint_centres.py) for spines 311 mm apart; recordings have 276.
 HIPS_MAX_M = 0.22  # m that people's hips are apart at most
 MOST_NAMED = 3  # limbs in the sentence
+EXCHANGED_MIN_NEIGHBOURS = 3  # joints of neighbours, as names exchanged have them: fewer may be a machine's
 FORWARD_BEND_MIN_RAD = np.radians(30)  # rad by which every knee bends forwards; people's overstretch by 15 at most
 FORWARD_BEND_RATIO = 3.0  # of that to how far the same knees bend backwards; 1 of 90 recordings is told, and is so
 BEND_FRAMES = 1000  # frames at most in which knees are looked at
@@ -81,6 +85,55 @@ def find_mirrored(take: Take, joints: Sequence[Joint]) -> list[Finding]:
     segments = find_segments(take.names, [(joint.parent, joint.child) for joint in joints])
     part = take.at(evenly(take.frames, BEND_FRAMES)) if take.frames > BEND_FRAMES else take
     return _find_forward_knees(part, joints, segments) or _find_crossed_arms(part, joints, segments)
+
+
+def find_exchanged_names(bodies: Sequence[str], joints: Sequence[Joint]) -> list[Finding]:
+    """A finding where joints pass over segments that are worn, by the names, and none does with two names exchanged."""
+    number = {name: k for k, name in enumerate(bodies)}
+    inside = [joint for joint in joints if joint.parent in number]
+    edges = np.array([(number[joint.parent], number[joint.child]) for joint in inside])
+    if not len(edges):
+        return []
+    between = count_between(bodies)[0]
+    over = _pass_over(between, edges)
+    exchanges = _find_exchanges(between, edges) if over.any() else []
+    if not exchanges or _least_support(inside, over) < EXCHANGED_MIN_SUPPORT:
+        return []
+    ends = ", ".join(" - ".join(bodies[k] for k in edge) for edge in edges[over][:MOST_NAMED])
+    ways = " or ".join(" and ".join(bodies[k] for k in pair) for pair in exchanges[:MOST_NAMED])
+    a, b = (bodies[k] for k in exchanges[0])
+    text = (
+        f"joined, but no neighbours by their names: {ends}; {ways} seem to bear each other's names: look which sensor "
+        f"is where, and if so, give --rename {a}={b},{b}={a}"
+    )
+    names = tuple(bodies[k] for k in dict.fromkeys(k for pair in exchanges for k in pair))
+    return [Finding("exchanged-names", "warning", text, names, count=int(over.sum()))]
+
+
+def _least_support(joints: Sequence[Joint], chosen: Bools) -> float:
+    return min(joint.support or 0.0 for joint, one in zip(joints, chosen, strict=True) if one)
+
+
+def _pass_over(between: Floats, edges: Ints) -> Bools:
+    """(..., J) edges (..., J, 2) with segments between their ends that are worn."""
+    steps = between[edges[..., 0], edges[..., 1]]
+    return np.asarray((steps > 0) & np.isfinite(steps))
+
+
+def _find_exchanges(between: Floats, edges: Ints) -> list[tuple[int, int]]:
+    """Pairs of bodies whose names, exchanged, leave no edge that passes over a segment and most neighbours."""
+    named = np.intersect1d(np.flatnonzero(np.isfinite(between).any(axis=1)), edges)
+    wrong = np.unique(edges[_pass_over(between, edges)])
+    found = []
+    for a in wrong:
+        for b in named:
+            if a == b or (b in wrong and b < a):
+                continue
+            trial = np.where(edges == a, b, np.where(edges == b, a, edges))
+            if not _pass_over(between, trial).any():
+                found.append((-int((between[tuple(trial.T)] == 0).sum()), int(a), int(b)))
+    most = min(found)[0] if found else 0
+    return [(a, b) for count, a, b in sorted(found) if count == most <= -EXCHANGED_MIN_NEIGHBOURS]
 
 
 def _find_crossed_arms(take: Take, joints: Sequence[Joint], segments: Mapping[str, Segment]) -> list[Finding]:
