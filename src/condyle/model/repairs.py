@@ -12,6 +12,7 @@ REPAIRS: dict[str, bool] = {
     "flips": True,  # positions mirrored to the other side of a magnetic transmitter are put right
     "repeats": True,  # samples of a frozen sensor are masked, rows that repeat whole are dropped
     "latency": True,  # sensors that report late are moved to when they measured
+    "detached": True,  # poses of a sensor are left out while it lies still, off its body
     "slips": True,  # sensors that slipped on their limb are moved back
     "part-time": True,  # poses of a sensor are left out while its only joint does not hold
     "swaps": False,  # sensors, and markers, that were exchanged are exchanged back; else both are left out there

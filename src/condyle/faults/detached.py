@@ -1,0 +1,279 @@
+"""Sensors that came off, or were not put on yet: at an end of a recording they lie still while the others move, far
+from where the joint would be that they have else.
+
+Looked for in means of half a second. A foot that stands lies as still, but its joint holds meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..findings import Finding
+from ..maths.arrays import Bools, Floats, Ints
+from ..maths.robust import median
+from ..maths.series import block_starts, segment_slices
+from ..model.options import FitOptions
+from ..model.stage import Change, Decision, Effect
+from ..model.take import Take
+from ..model.values import dataclass
+from ..pairs.digest import Digest, digest_take
+from ..pairs.fits import fit_pairs, gaps, measure_distances
+from ..pairs.sums import sum_row_pairs
+
+if TYPE_CHECKING:
+    from ..estimate.fitting import Estimate
+
+LYING_BLOCK_S = 0.5  # s over which a pose is averaged, so that noise does not move what lies
+LYING_MIN_S = 3.0  # s for which it lies at least
+# m and rad by which it moves meanwhile, at most: of means, slow noise of 3 mm and 0.3 deg stays below.
+LYING_MAX_M, LYING_MAX_RAD = 0.01, np.radians(2.0)
+MOVING_MIN_M, MOVING_MIN_RAD = 0.1, np.radians(15.0)  # by which it moves else, and half of the others meanwhile
+FALL_MAX_S = 3.0  # s that it takes to fall, or to be put on
+DETACHED_MIN_GAPS = 6.0  # gaps of its joint elsewhere, from which it is off
+DETACHED_MIN_SHARE = 0.5  # of the distance of the joined sensors elsewhere, from which it is off
+NEAR_MAX_RATIO = 3.0  # of the least residual, up to which a body may be the one that it was on
+
+
+@dataclass(frozen=True, eq=False)
+class LyingStretch:
+    """PoseBlocks [first, stop) of one segment, from its start or to its end, in which a body lies still."""
+
+    body: int
+    first: int
+    stop: int
+    at_start: bool
+    at_end: bool
+
+
+@dataclass(frozen=True, eq=False)
+class PoseBlocks:
+    """Mean poses of half a second, none across segments.
+
+    start  (b,)           first rows of the digest
+    time   (b,) [s]       of their first frames
+    pose   (b, m, 3, 4)   [R | p], p in metres; NaN where not seen
+    """
+
+    start: Ints
+    stop: Ints
+    time: Floats
+    segment: Ints
+    pose: Floats
+
+    @classmethod
+    def of(cls, take: Take, digest: Digest) -> PoseBlocks:
+        start = block_starts(digest.segment, max(1, take.count_frames(LYING_BLOCK_S, digest.every)))
+        seen = np.add.reduceat(digest.seen.astype(np.float64), start, axis=0)
+        total = np.add.reduceat(digest.pose, start, axis=1)  # 0 where not seen
+        pose = total.transpose(1, 2, 0, 3) / np.where(seen > 0, seen, np.nan)[..., None, None]
+        stop = np.append(start[1:], digest.rows)
+        return cls(start, stop, digest.time[start], digest.segment[start], pose)
+
+    @cached_property
+    def seen(self) -> Bools:
+        return np.isfinite(self.pose[..., 0, 0])
+
+    def differ(self, pose: Floats) -> tuple[Floats, Floats]:
+        """(b, m) [m] and [rad] by which the poses differ from `pose` (m, 3, 4)."""
+        off = self.pose - pose
+        turn = np.sqrt(np.square(off[..., :3]).sum(axis=(2, 3)) / 2)  # of a small angle, that
+        return np.linalg.norm(off[..., 3], axis=2), turn
+
+
+def leave_out_detached(estimate: Estimate, options: FitOptions, refused: Sequence[Change] = ()) -> Decision:
+    """The stage of it."""
+    take, no = estimate.take, {one.bodies for one in refused}
+    found = [one for one in find_detached(take) if one.bodies not in no]
+    if options.fixes("detached"):
+        return Decision(changes=found)
+    return Decision([finding for one in found for finding in one.describe(repaired=False)])
+
+
+def find_detached(take: Take) -> list[DetachedRepair]:
+    """Sensors that lie apart at an end of a recording, each with its repair."""
+    if not take.timed or not np.isfinite(take.rate) or take.bodies < 3 or not take.seen.any():
+        return []
+    digest = digest_take(take)
+    blocks = PoseBlocks.of(take, digest)
+    tried = (_prove_detached(take, digest, blocks, one) for one in _find_lying(blocks))
+    return [one for one in tried if one is not None]
+
+
+def _find_lying(blocks: PoseBlocks) -> Iterator[LyingStretch]:
+    """Stretches at an end of a segment in which a body lies and half of the others move, and that moves elsewhere."""
+    ranges = _measure_range(blocks.pose)
+    if not _moves(*ranges).any():
+        return
+    for part in segment_slices(blocks.segment):
+        own = PoseBlocks(*(getattr(blocks, name)[part] for name in ("start", "stop", "time", "segment", "pose")))
+        whole = _find_whole(own)
+        for ahead in (False, True):
+            count = np.where(whole, len(own.time) * (not ahead), _count_lying(own, from_start=ahead))
+            for body in np.flatnonzero(count):
+                last = int(count[body])
+                rows = slice(0, last) if ahead else slice(len(own.time) - last, len(own.time))
+                if _lies_apart(blocks, own, int(body), part.start + rows.start, part.start + rows.stop, rows):
+                    ends = (rows.start == 0, rows.stop == len(own.time))
+                    yield LyingStretch(int(body), part.start + rows.start, part.start + rows.stop, *ends)
+
+
+def _find_whole(own: PoseBlocks) -> Bools:
+    """(m,) bodies that lie still throughout a segment."""
+    return np.asarray(_count_lying(own, from_start=True) == len(own.time))
+
+
+def _count_lying(own: PoseBlocks, *, from_start: bool) -> Ints:
+    """(m,) blocks at an end of a segment in which each body is where it is at that end; those unseen do not count
+    against it.
+    """
+    pose = own.pose if from_start else own.pose[::-1]
+    known = np.isfinite(pose[..., 0, 0])
+    reference = pose[np.argmax(known, axis=0), np.arange(pose.shape[1])]
+    off, turn = PoseBlocks(own.start, own.stop, own.time, own.segment, pose).differ(reference)
+    with np.errstate(invalid="ignore"):
+        away = (off > LYING_MAX_M) | (turn > LYING_MAX_RAD)
+    return np.where(away.any(axis=0), np.argmax(away, axis=0), len(pose)) * known.any(axis=0)
+
+
+def _measure_range(pose: Floats) -> tuple[Floats, Floats]:
+    """(m,) [m] and [rad] between the most different mean poses (b, m, 3, 4), along the axis where they differ most."""
+    if not len(pose):
+        return np.zeros(pose.shape[1]), np.zeros(pose.shape[1])
+    known = np.where(np.isfinite(pose), pose, np.nan)
+    high, low = np.fmax.reduce(known, axis=0), np.fmin.reduce(known, axis=0)
+    spread = np.nan_to_num(high - low)
+    return spread[..., 3].max(axis=1), spread[..., :3].max(axis=(1, 2))
+
+
+def _moves(far: Floats, turn: Floats) -> Bools:
+    return np.asarray((far > MOVING_MIN_M) | (turn > MOVING_MIN_RAD))
+
+
+def _lies_apart(blocks: PoseBlocks, own: PoseBlocks, body: int, first: int, stop: int, rows: slice) -> bool:
+    """Whether a body that lies in these blocks moves in the others, for as long, while half of the others move here."""
+    here = own.time[rows.stop - 1] - own.time[rows.start]
+    seen = blocks.seen[:, body].copy()
+    seen[first:stop] = False
+    if here < LYING_MIN_S or seen.sum() * LYING_BLOCK_S < LYING_MIN_S or not own.seen[rows, body].any():
+        return False
+    other = np.delete(np.arange(blocks.pose.shape[1]), body)
+    if 2 * _moves(*_measure_range(own.pose[rows][:, other])).sum() < own.seen[rows][:, other].any(axis=0).sum():
+        return False
+    return bool(_moves(*_measure_range(blocks.pose[seen][:, [body]]))[0])
+
+
+def _prove_detached(take: Take, digest: Digest, blocks: PoseBlocks, one: LyingStretch) -> DetachedRepair | None:
+    """The repair, if every joint that the body has elsewhere comes apart by much where it lies."""
+    rows = slice(int(blocks.start[one.first]), int(blocks.stop[one.stop - 1]))
+    reach = take.count_frames(FALL_MAX_S, digest.every)
+    around = slice(max(rows.start - reach, 0), rows.stop + reach)
+    seen = digest.seen.copy()
+    seen[around, one.body] &= digest.segment[around] != digest.segment[rows.start]
+    other = np.delete(np.arange(take.bodies), one.body)
+    pairs = np.stack([np.full_like(other, one.body), other], axis=1)
+    fits = fit_pairs(sum_row_pairs(np.where(seen[..., None], digest.pose, 0.0), seen, pairs), pairs)
+    if not np.isfinite(fits.residual).any():
+        return None
+    near = fits.residual <= NEAR_MAX_RATIO * np.nanmin(fits.residual)
+    part = digest.as_take(take)
+    joints = fits.pairs[near], fits.p_child_joint[near], fits.p_parent_joint[near]
+    size = np.linalg.norm(gaps(part, *joints), axis=2)
+    elsewhere = part.mask(digest.seen & ~seen)
+    limit = np.maximum(
+        DETACHED_MIN_GAPS * fits.residual[near], DETACHED_MIN_SHARE * measure_distances(elsewhere, joints[0])
+    )
+    apart = median(size[rows], np.nan)
+    if not (apart > limit).all():
+        return None
+    best = int(np.nanargmin(fits.residual[near]))
+    hidden = _find_frames(take, digest, rows, size[:, best] > limit[best], one)
+    return DetachedRepair(
+        take.names[one.body],
+        take.names[joints[0][best, 1]],
+        hidden,
+        *_find_times(take, hidden, one),
+        float(apart[best]),
+    )
+
+
+def _find_frames(take: Take, digest: Digest, rows: slice, off: Bools, one: LyingStretch) -> Bools:
+    """(n,) frames to leave out: those in which it lies and those next to them in which its joint is as far apart, when
+    it falls or is put on.
+    """
+    first, stop = rows.start, rows.stop
+    inside = digest.segment == digest.segment[first]
+    while not one.at_start and first > 0 and inside[first - 1] and off[first - 1]:
+        first -= 1
+    while not one.at_end and stop < len(off) and inside[stop] and off[stop]:
+        stop += 1
+    hidden = np.zeros(take.frames, dtype=bool)
+    hidden[digest.first[first] : digest.first[stop - 1] + digest.count[stop - 1]] = True
+    return hidden
+
+
+def _find_times(take: Take, hidden: Bools, one: LyingStretch) -> tuple[float | None, float | None]:
+    """[s] since and until when it lies; None where the recording begins or ends so."""
+    rows = np.flatnonzero(hidden)
+    since = None if one.at_start else float(take.time[rows[0]])
+    return since, None if one.at_end else float(take.time[rows[-1]])
+
+
+@dataclass(frozen=True, eq=False)
+class DetachedRepair:
+    """A sensor left out while it is not on its body.
+
+    hidden        (n,) frames in which it is not
+    since, until  [s]  None: from the start, to the end
+    gap           [m]  from where the joint with `other` would be
+    """
+
+    name: str
+    other: str
+    hidden: Bools
+    since: float | None
+    until: float | None
+    gap: float
+    repair: str = "detached"
+    effect: Effect = "leaves out"
+    size: float | None = None
+    hold: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        return (self.name,)
+
+    @property
+    def first(self) -> int:
+        return int(np.argmax(self.hidden))
+
+    @property
+    def when(self) -> str:
+        ends = [f"from {self.since:.1f} s on"] if self.since is not None else []
+        ends += [f"until {self.until:.1f} s"] if self.until is not None else []
+        return " ".join(ends) or "throughout one recording"
+
+    @property
+    def suspicion(self) -> str:
+        return f"{self.name}: its sensor may lie still {self.when}, off the body"
+
+    def apply(self, take: Take) -> Take:
+        hidden = np.zeros((take.frames, take.bodies), dtype=bool)
+        hidden[self.hidden, take.index(self.name)] = True
+        return take.mask(hidden)
+
+    def describe(self, *, repaired: bool = True) -> list[Finding]:
+        text = (
+            f"{self.name}: lies still {self.when} while the others move, {1000 * self.gap:.0f} mm from where its joint "
+            f"with {self.other} would be: its sensor came off, was put down or not put on yet"
+        )
+        text += "; left out there" if repaired else ""
+        count = int(self.hidden.sum())
+        return [
+            Finding(
+                "detached-sensor", "warning", text, self.bodies, value=self.gap, unit="m", frame=self.first, count=count
+            )
+        ]
