@@ -15,10 +15,10 @@ from condyle.live.sources._vrpn_messages import (
     KIND_NAME,
     MESSAGE_ALIGN_BYTES,
     NAME_LENGTH,
-    POSE,
     POSE_MESSAGE,
     SENDER_NAME,
     VRPN_HEADER,
+    VRPN_POSE,
 )
 
 
@@ -35,7 +35,7 @@ def pack_name(kind: int, number: int, name: str) -> bytes:
 
 
 def pack_pose(kind: int, sender: int, sensor: int, numbers: np.ndarray, time: float) -> bytes:
-    return pack_message(kind, sender, POSE.pack(sensor, 0, *numbers), time)
+    return pack_message(kind, sender, VRPN_POSE.pack(sensor, 0, *numbers), time)
 
 
 class VrpnServer:

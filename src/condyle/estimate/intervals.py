@@ -567,14 +567,11 @@ class Blocks:
         angle = (self._angles[:, near] * (self.weight[:, near] > 0)[..., None]).reshape(self.count, -1)
         return np.asarray(angle @ np.linalg.eigh(angle.T @ angle)[1][:, -3:])
 
-    def features(self, joints: Ints, pulled: bool = False, world: bool = True) -> Floats:
-        """(P, 3 b, F) shapes an error could take at joints (P,), each of unit size, group by group: those that follow
-        the joint's own angle and its square;
-
-        pulled  those that follow the angles of the other joints of its bodies
-        world   those that follow the sensors' place
+    def features(self, joints: Ints) -> Floats:
+        """(P, 3 b, F) shapes an error could take at joints (P,) that follow a joint's own angle and its square, of unit
+        size, group by group.
         """
-        return self.shape_rows(joints, *self.find_shapes(joints, pulled, world), slice(0, self.count))
+        return self.shape_rows(joints, *self.find_shapes(joints, False, False), slice(0, self.count))
 
     def find_shapes(self, joints: Ints, pulled: bool, world: bool) -> tuple[list[Floats], int]:
         """(P, b, k) of each group what its shapes follow, of unit size, and how many of them move in a body's axes."""

@@ -21,7 +21,7 @@ SENDER_NAME, KIND_NAME = -1, -2  # kinds of messages that give a name to a numbe
 POSE_MESSAGE = "vrpn_Tracker Pos_Quat"
 MESSAGE_ALIGN_BYTES = 8
 NAME_LENGTH = struct.Struct(">I")
-POSE = struct.Struct(">iI7d")  # sensor, nothing, place, quaternion xyzw
+VRPN_POSE = struct.Struct(">iI7d")  # sensor, nothing, place, quaternion xyzw
 
 
 class VrpnHeader(NamedTuple):
@@ -58,5 +58,5 @@ def read_name(body: bytes) -> str:
 
 def read_pose(body: bytes) -> tuple[int, Floats]:
     """The sensor of a tracker, and its place and quaternion xyzw (7,)."""
-    sensor, _, *numbers = Cursor(body).unpack(POSE)
+    sensor, _, *numbers = Cursor(body).unpack(VRPN_POSE)
     return sensor, np.array(numbers)
