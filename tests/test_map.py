@@ -29,6 +29,15 @@ def trees() -> dict[str, ast.Module]:
     return out
 
 
+def walk_statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """Every statement below a node: expressions, most of a tree, hold none."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt):
+            yield child
+        if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+            yield from walk_statements(child)
+
+
 def find_imports(node: ast.AST, lazy: bool = False) -> Iterator[tuple[ast.ImportFrom, bool]]:
     """Imports from the package itself, and whether they wait for a call; what only types need does not count."""
     for child in ast.iter_child_nodes(node):

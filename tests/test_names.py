@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from .test_map import trees
+from .test_map import trees, walk_statements
 
 ROLES = {"FORMAT", "CONVENTION"}  # what every format, and every live source, has under one name
 VERBS = {"bring", "embed", "feed", "need", "seed"}
@@ -20,7 +20,7 @@ NOUNS = {"correlated_square_sum", "recording_of", "speed", "spanning_tree", "spa
 def functions() -> Iterator[tuple[str, str]]:
     """(module, name) of every function and method that is called; properties are values."""
     for module, tree in trees().items():
-        for node in ast.walk(tree):
+        for node in walk_statements(tree):
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 continue
             if not any("property" in ast.unparse(one) for one in node.decorator_list):
@@ -48,7 +48,7 @@ def test_participles_are_known(word: str, odd: bool) -> None:
 def test_no_class_name_stands_for_two_things() -> None:
     homes = defaultdict[str, list[str]](list)
     for module, tree in trees().items():
-        for node in ast.walk(tree):
+        for node in walk_statements(tree):
             if isinstance(node, ast.ClassDef):
                 homes[node.name].append(module)
     assert not {name: where for name, where in homes.items() if len(where) > 1}

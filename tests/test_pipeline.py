@@ -160,6 +160,7 @@ def test_hinges_have_axes_an_open_point_and_lengths_to_the_axis() -> None:
     assert "one-axis-only" in {finding.code for finding in skeleton.findings}
 
 
+@pytest.mark.costly
 def test_two_people_and_a_prop_are_not_glued_together() -> None:
     worlds = [simulate(linkage(), seconds=20, seed=1, disturbances=NOISY)]
     worlds += [simulate(linkage(), seconds=20, seed=2, disturbances=NOISY), prop(seconds=20, seed=3)]
@@ -302,6 +303,7 @@ def test_gaps_and_weights_belong_to_the_joints(noisy_linkage: World) -> None:
     assert rms == pytest.approx([joint.residual for joint in result.skeleton.joints], rel=1e-9)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("share", [0.005, 0.05, 0.2])
 def test_missing_poses_beside_a_loose_thing_leave_the_tree_right(share: float) -> None:
     gappy = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5), missing=share)
@@ -442,6 +444,7 @@ def test_exact_joints_beside_one_that_comes_apart_stay_where_they_are() -> None:
         assert joint.residual < (0.01 if "head" in (joint.child, joint.parent) else NEARLY_EXACT), joint.child
 
 
+@pytest.mark.costly
 def test_gaps_that_follow_the_joints_angle_are_told_from_noise_and_from_a_bent_field() -> None:
     quiet = {"position_noise": 0.0015, "orientation_noise": np.radians(0.15)}
     worlds = {"noise": {}, "field": {"field_warp": 0.0125}, "knees": {"non_rotary": 1.0}}

@@ -60,6 +60,7 @@ def test_intervals_hold_under_noise_warped_fields_and_soft_tissue():
         assert found.wrong_trees == 0, name
 
 
+@pytest.mark.costly
 @pytest.mark.sized
 def test_trees_are_right_where_a_wobbling_pelvis_pack_breaks_the_spanning_tree():
     for name in ("pelvis pack wobbles 8 cm", "half-range gait, pelvis pack 4 cm"):

@@ -59,6 +59,7 @@ def test_lengths_compare_whichever_root_was_chosen(root):
     assert set(harness.lengths_held(skeleton, world.truth)) <= set(errors)
 
 
+@pytest.mark.costly
 def test_legs_of_a_natural_clip_come_out_and_its_tree_is_right(shared_data):
     found = cmu.measure("13_29.bvh", [SEED])
     assert found.right == found.trials == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from benchmarks.harness import known_tree
 from benchmarks.kinematics import BODIES, PLAIN, RATE, SMOOTH, compare, recorded_smooth, smooth_times, theirs
 from benchmarks.kinematics import FRAMES as SOLVED
@@ -23,6 +24,7 @@ def test_the_cost_of_inverse_kinematics_is_that_of_mink() -> None:
     assert min(smallest for _, _, smallest in excess.values()) > -SAME, "and no further"
 
 
+@pytest.mark.costly
 def test_smooth_inverse_kinematics_is_not_a_third_slower_against_the_plain_one_than_it_was() -> None:
     """CPU time in turn, the best of some rounds: what else the machine does counts little."""
     world = recording(BODIES, 10, RATE, 1)

@@ -7,6 +7,7 @@ from benchmarks.people import WAYS, calibrate, count, entries, list_wrong, measu
 
 from condyle.model.skeleton import SURE_SUPPORT
 from tests.make import recordings
+from tests.make.size import pick
 
 pytestmark = pytest.mark.skipif(not recordings.DATA.is_dir(), reason=recordings.ABSENT)
 
@@ -26,7 +27,7 @@ SMALL = (
 @pytest.fixture(scope="module")
 def measured():
     known = entries()
-    return [measure(name, known[name]) for name in SMALL]
+    return [measure(name, known[name]) for name in SMALL[:: pick(3, 1, 1)]]
 
 
 @pytest.mark.costly
@@ -49,7 +50,7 @@ def test_most_right_edges_are_sure_though_these_takes_are_hard(measured) -> None
 
 def test_tables_count_what_was_found(measured) -> None:
     table = table_by(measured, "source", lambda one: one.source)
-    assert [row[0] for row in table.rows][-3:] == ["pycgm", "zoo", "all"]
+    assert [row[0] for row in table.rows] == [*sorted({one.source for one in measured}), "all"]
     assert list(table.rows[-1][1:]) == count(measured)
-    assert table.rows[-1][1] == "7"
+    assert table.rows[-1][1] == str(sum(not one.still for one in measured))
     assert len(calibrate(measured).rows) == 6

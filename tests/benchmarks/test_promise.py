@@ -51,6 +51,7 @@ def test_verdicts_are_right_and_the_missing_axis_is_named() -> None:
     assert max(one.off) < NAMED
 
 
+@pytest.mark.costly
 def test_joints_that_move_by_a_centimetre_are_told_and_their_lengths_held(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(moving_joints, "CLEAN", 1)
     monkeypatch.setattr(moving_joints, "SHIFTS", (0.01,))

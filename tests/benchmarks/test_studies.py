@@ -30,6 +30,7 @@ def check(ended: Killed, kills: int) -> None:
     assert table({"x": ended}).rows[0][-1] == "yes"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("engine", ["processes", "cluster"])
 def test_what_is_killed_is_done_again_and_nothing_else(bench: Bench, engine: str) -> None:
     out, reference = bench.home / engine / "study", bench.home / "reference" / "study"

@@ -65,6 +65,7 @@ def test_what_the_fit_warned_of_is_a_remark_beside_the_angles(
     assert told["cluster-collinear"] == "info"
 
 
+@pytest.mark.costly
 def test_what_many_sensors_share_is_told_once(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     take = walkers.walker(1, "exercise", 10.0).take
     p = take.p_world_body.copy()

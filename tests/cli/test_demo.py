@@ -27,12 +27,14 @@ def test_demo_recovers_what_it_simulated(tmp_path: Path, capsys: pytest.CaptureF
     }
 
 
+@pytest.mark.costly
 def test_demo_speaks_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "-o", str(tmp_path), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert set(facts) == {"skeleton", "truth"}
 
 
+@pytest.mark.costly
 def test_a_fit_into_the_same_folder_leaves_the_recording(tmp_path: Path) -> None:
     assert main(["demo", "-o", str(tmp_path), "--no-report"]) == 0
     assert main(["fit", str(tmp_path / "take.npz"), "-o", str(tmp_path), "--no-report", "--no-intervals"]) == 0

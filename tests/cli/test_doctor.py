@@ -45,6 +45,7 @@ def test_one_body_cannot_be_compared(take: Take, tmp_path: Path, capsys: pytest.
     assert "nothing to compare" in capsys.readouterr().err
 
 
+@pytest.mark.costly
 def test_a_person_whose_sides_are_exchanged_is_told_mirrored(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

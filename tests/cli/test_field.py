@@ -66,6 +66,7 @@ def test_a_rod_is_read_and_the_field_is_kept_for_later(
         assert one["length"] == pytest.approx(other["length"], abs=SAME)
 
 
+@pytest.mark.costly
 def test_the_rods_sensors_are_named_where_there_are_others(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [room / "both.npz", "--field", "--distance", 565, "--rod-pair", "rod_a:rod_b"]
     assert "as the rod tells" in run(capsys, *words)[1]

@@ -239,6 +239,7 @@ def test_two_people_of_equal_names_are_put_in_one_scene(tmp_path: Path, capsys: 
         assert told in capsys.readouterr().err
 
 
+@pytest.mark.costly
 def test_lengths_without_priors_stand_beside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for k in (1, 2):
         world = simulate(human(), seconds=10, seed=k, disturbances=Disturbances(position_noise=0.003))

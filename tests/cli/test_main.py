@@ -125,6 +125,7 @@ def test_a_closed_pipe_ends_the_program_quietly(tmp_path: Path) -> None:
     assert (process.wait(), err) == (141, b"")
 
 
+@pytest.mark.costly
 @pytest.mark.skipif(os.name != "posix", reason="pipes and signals of POSIX")
 def test_an_interrupt_from_outside_leaves_nothing_half_written(tmp_path: Path) -> None:
     program = [sys.executable, "-m", "condyle", "simulate", str(tmp_path / "a.csv"), "--seconds", "200"]

@@ -83,6 +83,7 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.Captu
     assert "does not exist" in capsys.readouterr().err
 
 
+@pytest.mark.costly
 def test_what_happens_in_a_recording_is_found_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = str(tmp_path / "a.npz")
     noise = ["--seconds", "30", "--position-noise", "1", "--orientation-noise", "0.3", "--seed", "3"]

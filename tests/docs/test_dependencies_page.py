@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import sys
 
+from tests.test_map import walk_statements
+
 from .pages import DOCS, PROJECT, codes, rows, sections
 
 SOURCE = PROJECT / "src" / "condyle"
@@ -14,7 +16,7 @@ def imported() -> dict[str, set[str]]:
     """{library: modules of condyle that import it}, the standard library left out."""
     found: dict[str, set[str]] = {}
     for module in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        for node in walk_statements(ast.parse(module.read_text(encoding="utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
                 names = [node.module]

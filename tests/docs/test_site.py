@@ -66,10 +66,16 @@ def test_the_site_builds_strictly_and_has_every_page(tmp_path: Path, monkeypatch
 
 
 def test_the_gallery_shows_every_picture_that_its_script_draws() -> None:
-    from gallery import DRAWN, draw_robot
+    from gallery import DRAWN
 
     shown = (DOCS / "gallery.md").read_text(encoding="utf-8")
     for name in DRAWN:
         assert f"(pictures/{name}.svg)" in shown
         assert (DOCS / "pictures" / f"{name}.svg").stat().st_size > 10_000
+
+
+@pytest.mark.costly
+def test_a_picture_of_the_gallery_is_drawn() -> None:
+    from gallery import draw_robot
+
     assert draw_robot().axes

@@ -122,6 +122,7 @@ def test_bodies_that_are_not_joined_say_why(world: World, structure: Structure) 
         assert (told.bodies, words in told.text) == (ends, True)
 
 
+@pytest.mark.costly
 def test_a_headset_and_controllers_are_told_what_to_wear_and_strange_bodies_what_may_be_wrong() -> None:
     take = simulate(human(), "exercise", seconds=20, rate=30, disturbances=NOISE).take
     worn = codes(take.select(["head", "l_hand", "r_hand"]))["loose-body"]
@@ -206,6 +207,7 @@ def test_noise_that_is_correlated_in_time_is_no_large_residual_and_a_loose_joint
     assert set(told["large-residual"].bodies) == {"l_hand", "l_forearm"}
 
 
+@pytest.mark.costly
 def test_skin_is_told_as_before() -> None:
     soft = Disturbances(position_noise=0.0015, orientation_noise=np.radians(0.15), soft_tissue=0.01)
     assert "large-residual" in codes(simulate(human(), "exercise", seconds=20, seed=3, disturbances=soft).take)

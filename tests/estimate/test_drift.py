@@ -62,6 +62,7 @@ def test_nothing_is_compared_across_recordings() -> None:
     np.testing.assert_allclose(lengths(found), lengths(condyle.fit(one, plan="drift", intervals=False)), atol=EXACT)
 
 
+@pytest.mark.costly
 def test_intervals_are_those_of_the_differences_and_hold_where_nothing_drifts() -> None:
     white = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3))
     held = []

@@ -101,6 +101,7 @@ def test_a_joint_that_turns_little_is_less_sure_along_its_segment(monkeypatch: p
         assert np.median(across[0] / across[1]) < grown
 
 
+@pytest.mark.costly
 def test_where_all_else_is_exact_a_joint_that_moves_is_known_as_little_as_it_moves() -> None:
     """Most of how a centre moves with its angle looks like another centre, and no noise hides what is left."""
     far = []
@@ -170,6 +171,7 @@ def test_a_long_take_is_walked_in_parts_with_the_same_covariance(what: dict, mon
     np.testing.assert_allclose(parts.effect, whole.effect, rtol=PART_SHARE)
 
 
+@pytest.mark.costly
 def test_takes_together_are_no_less_sure_than_one_by_one_even_where_they_contradict_each_other() -> None:
     world = simulate(human(), "walk", seconds=24, seed=5, disturbances=Disturbances(0.001, 0.002, soft_tissue=0.005))
     halves = [world.take.slice(0, world.take.frames // 2), world.take.slice(world.take.frames // 2, None)]

@@ -158,6 +158,7 @@ def test_no_two_axes_leave_less_than_what_rules_them_out(rng: np.random.Generato
     assert (ruled_out[0] > 0.5 * least).all()
 
 
+@pytest.mark.costly
 def test_every_joint_has_its_main_axis_and_the_share_of_it() -> None:
     hinges = machines.fitted("skewed").skeleton.joints
     assert all(joint.main_share is not None and joint.main_share > 0.99 for joint in hinges)
@@ -225,6 +226,7 @@ def test_axes_of_universal_joints_are_followed_to_their_end(seed: int) -> None:
     assert [joint.kind for joint in condyle.fit(take).skeleton.joints] == ["universal"] * 3
 
 
+@pytest.mark.costly
 def test_skin_along_the_axis_of_a_hinge_is_no_thread() -> None:
     figure = chain(("ball", "hinge", "hinge", "ball", "hinge", "rigid", "ball"))
     d = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5), soft_tissue=0.003)

@@ -88,6 +88,7 @@ def limb_errors(world: World, found: PairFits | Solution) -> list[float]:
     return [limbs[key] - length for key, length in world.truth.limbs.items()]
 
 
+@pytest.mark.costly
 def test_the_bias_of_orientation_noise_is_removed() -> None:
     loud = Disturbances(position_noise=0.002, orientation_noise=1 * DEGREE)
     errors, limbs = {"plain": [], "corrected": []}, {"plain": [], "corrected": [], "uncorrected": []}

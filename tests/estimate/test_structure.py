@@ -160,6 +160,7 @@ def test_two_people_who_circle_one_place_are_two_figures(seconds, seed) -> None:
     assert edges_of(world.take, infer_structure(world.take)) == true_edges(world)
 
 
+@pytest.mark.costly
 def test_a_loose_thing_is_not_glued_to_a_person() -> None:
     for seed in range(3):
         person = simulate(human(), "exercise", seconds=15, seed=seed, disturbances=NOISE)

@@ -95,6 +95,7 @@ def test_a_bent_field_is_told_with_the_way_out(motion: str) -> None:
     assert "--rod" in finding.text
 
 
+@pytest.mark.costly
 def test_a_bent_field_is_told_under_skin_as_well() -> None:
     assert told(fit(world(person=True, **FIELD, **SOFT)))
 
@@ -182,6 +183,7 @@ def test_exact_data_stay_exact() -> None:
     assert np.abs(errors(fit(exact, field=True), exact)).max() < EXACT
 
 
+@pytest.mark.costly
 def test_spikes_and_gaps_do_not_lead_the_field_astray() -> None:
     spoilt = {"spikes": 0.02, "bursts": 0.03, "missing": 0.05}
     bent = world(**FIELD, **spoilt)
@@ -189,6 +191,7 @@ def test_spikes_and_gaps_do_not_lead_the_field_astray() -> None:
     assert np.abs(errors(found, bent)).max() < BY_ROD
 
 
+@pytest.mark.costly
 def test_the_rod_tells_the_scale_of_the_device() -> None:
     wrong = {**FIELD, "scale": 0.94}
     bent = world(**wrong)
@@ -201,6 +204,7 @@ def test_the_rod_tells_the_scale_of_the_device() -> None:
     assert straight.field.scale == pytest.approx(1 / 0.94, rel=SCALE)
 
 
+@pytest.mark.costly
 def test_a_scale_that_was_given_counts_for_the_rod_as_well() -> None:
     wrong = {**FIELD, "scale": 0.94}
     bent = world(**wrong)
@@ -243,6 +247,7 @@ def test_a_field_found_once_corrects_the_next_take_of_the_room() -> None:
     assert after.skeleton.options["field"] == "given"
 
 
+@pytest.mark.costly
 def test_the_room_itself_stays_where_it_is() -> None:
     found = condyle.fit(world(**FIELD).take, intervals=False, field=True, world=True)
     k = found.take.index("world")
@@ -251,6 +256,7 @@ def test_the_room_itself_stays_where_it_is() -> None:
     assert len(found.field.centres)
 
 
+@pytest.mark.costly
 def test_the_world_may_be_moved_and_given_in_another_unit(rng: np.random.Generator) -> None:
     take = world(**FIELD).take
     R, t, unit = rotation.random(rng), np.array([5.0, -3.0, 2.0]), 7.0

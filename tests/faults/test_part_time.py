@@ -86,6 +86,7 @@ def test_nothing_is_told_where_all_joints_hold(motion: str, disturbances: dict[s
     assert not told(condyle.fit(world.take, intervals=False))
 
 
+@pytest.mark.costly
 def test_skin_that_moves_far_while_its_joint_turns_is_no_joint_that_comes_apart() -> None:
     d = Disturbances(position_noise=0.0015, orientation_noise=np.radians(0.15), soft_tissue=0.03)
     take = simulate(human(), "exercise", seed=60001, disturbances=d).take

@@ -93,6 +93,7 @@ def test_a_slip_at_the_moment_its_only_joint_begins_to_move_is_found() -> None:
     assert finding.value == pytest.approx(0.01, rel=SIZE)
 
 
+@pytest.mark.costly
 def test_several_slips_of_one_take_are_told_each() -> None:
     rng = np.random.default_rng(1)  # a slip along a direction that its joint hardly shows is dated to a second only
     names = world().take.names
@@ -107,6 +108,7 @@ def test_several_slips_of_one_take_are_told_each() -> None:
     np.testing.assert_allclose(lengths(found), lengths(fit(world())), atol=SAME)
 
 
+@pytest.mark.costly
 def test_three_slips_of_one_sensor_are_no_noise_that_lasts() -> None:
     ways = ((10.0, 1, 1), (22.0, -1, 1), (34.0, 1, -1))
     slips = tuple(SensorSlip("l_forearm", at, (0.006 * a, 0.006 * b, 0.006)) for at, a, b in ways)
@@ -130,12 +132,14 @@ def test_nothing_is_told_where_nothing_slipped(motion: str, disturbances: dict[s
     assert not told(fit(world(motion=motion, **disturbances)))
 
 
+@pytest.mark.costly
 def test_skin_and_a_bent_field_on_a_person_are_no_slips() -> None:
     d = Disturbances(**SOFT, **FIELD)  # type: ignore[arg-type]
     for motion in ("exercise", "walk"):
         assert not told(fit(simulate(human(), motion, seconds=30, rate=30, seed=8, disturbances=d)))  # type: ignore[arg-type]
 
 
+@pytest.mark.costly
 def test_noise_that_wanders_for_seconds_is_no_slip() -> None:
     d = Disturbances(correlation_time=5.0, **NOISY)  # type: ignore[arg-type]
     assert not told(fit(simulate(human(), "walk", seconds=45, rate=30, seed=930010, disturbances=d)))
@@ -311,6 +315,7 @@ def test_a_step_of_markers_on_skin_is_no_slip_below_a_centimetre_or_what_its_joi
         assert bool(_above_share(worn, None, [slip])) == kept  # type: ignore[arg-type]
 
 
+@pytest.mark.costly
 def test_two_slips_of_a_body_of_markers_are_two_and_a_small_step_of_another_hides_none() -> None:
     shift = 0.03 * np.array([1.0, 0.0, 0.0])
     slips = [SensorSlip("chest", 10.0, tuple(shift)), SensorSlip("chest", 20.0, tuple(shift))]

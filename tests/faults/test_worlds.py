@@ -42,6 +42,7 @@ def test_two_worlds_are_told_and_registered_as_asked() -> None:
         assert "two-worlds" not in codes(fit)
 
 
+@pytest.mark.costly
 def test_one_sensor_in_another_world_is_told_as_such_and_not_as_a_loose_thing() -> None:
     take, _, _ = two_worlds(second=("r_hand",))
     told = condyle.fit(take, intervals=False)

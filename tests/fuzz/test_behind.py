@@ -19,7 +19,7 @@ from .test_readers import report
 from .worker import MEMORY
 
 RUNS = {name: ADVERSE_RUNS // (1 if name == "poses" else 4) for name in CLASSES}
-PARTS = 4  # processes, so that they may go side by side
+PARTS = 8  # processes, so that they may go side by side; the light size does one of every class
 # Runs that once failed, as (class, word, numbers).
 FOUND = [
     ("poses", "a", (7, 21, 22, 27)),

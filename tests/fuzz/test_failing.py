@@ -27,7 +27,7 @@ from tests.make.studies import write_small_take
 from .behind import InThisProcess
 from .failing import failing
 
-STEP = pick(9, 1, 1)  # uses from one that fails to the next
+STEP = pick(18, 1, 1)  # uses from one that fails to the next
 LARGE_ARRAY_BYTES = 2**16
 SMALL = {"intervals": False, "report": False}
 FORMATS = "bvh,glb,mjcf,urdf,osim,c3d,csv,npz,json"

@@ -152,7 +152,7 @@ with stage_files(folder, "2", replaces=True) as stage:
 
 @pytest.mark.sized
 def test_killed_at_any_call_the_folder_is_the_old_or_the_new_one(tmp_path: Path) -> None:
-    new, seen, at, step = {**NEW, "figures/a.svg": "new"}, [], 0, pick(3, 1, 1)
+    new, seen, at, step = {**NEW, "figures/a.svg": "new"}, [], 0, pick(6, 1, 1)
     while True:
         folder = tmp_path / str(at)
         write(folder, OLD, "1")

@@ -18,7 +18,7 @@ import condyle
 from condyle import CondyleError, Skeleton, fit_motion, forward, read_skeleton, write_skeleton
 from condyle.io import motion_file
 from condyle.io.exports import write_motion_npz
-from condyle.io.motion_file import AROUND_S, READ_OVER_MOST, MotionFile, open_motion, read_motion
+from condyle.io.motion_file import AROUND_S, READ_OVER_MOST, MotionFile, open_motion
 from condyle.maths.rotation import from_quaternion
 from condyle.report.page import build_page
 from tests.make import fitted, jointed
@@ -43,7 +43,7 @@ def test_the_played_poses_come_back_by_folder_and_by_file(folder: tuple[Path, Sk
     place, skeleton = folder
     arrays = np.load(place / "motion.npz")
     for path in (place, place / "skeleton.json", str(place)):
-        poses = forward(skeleton, read_motion(path))
+        poses = forward(skeleton, open_motion(path).motion())
         np.testing.assert_allclose(poses.p_world_body, arrays["p_world_played"], atol=SAME)
         np.testing.assert_allclose(poses.R_world_body, from_quaternion(arrays["q_world_played"]), atol=SAME)
     assert jointed.gaps(skeleton, poses).max() <= SAME
@@ -54,7 +54,7 @@ def test_a_folder_without_motion_says_so_in_a_sentence(folder: tuple[Path, Skele
     place, _ = folder
     (place / "motion.npz").unlink()
     with pytest.raises(CondyleError, match=r"there is no motion\.npz beside skeleton\.json") as caught:
-        read_motion(place)
+        open_motion(place).motion()
     assert caught.value.code == "no-motion"
 
 
@@ -63,21 +63,21 @@ def test_damage_missing_arrays_and_other_bodies_are_told_apart(folder: tuple[Pat
     whole = (place / "motion.npz").read_bytes()
     (place / "motion.npz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(CondyleError, match="cut short or damaged"):
-        read_motion(place)
+        open_motion(place).motion()
     (place / "motion.npz").write_bytes(whole)
     renamed = replace(skeleton, bodies=("x", *skeleton.bodies[1:]))
     with pytest.raises(CondyleError, match="holds the bodies"):
-        read_motion(place, renamed)
+        open_motion(place, renamed).motion()
     arrays = dict(np.load(place / "motion.npz"))
     np.savez(place / "motion.npz", **{name: a for name, a in arrays.items() if name != "p_world_played"})
     with pytest.raises(CondyleError, match="no array 'p_world_played'"):
-        read_motion(place)
+        open_motion(place).motion()
     np.savez(place / "motion.npz", **{**arrays, "p_world_played": arrays["p_world_played"][:3]})
     with pytest.raises(CondyleError, match="expected numbers of shape"):
-        read_motion(place)
+        open_motion(place).motion()
     np.savez(place / "motion.npz", **{**arrays, "names": np.array([{}] * 6, dtype=object)})
     with pytest.raises(CondyleError, match="damaged"):
-        read_motion(place)
+        open_motion(place).motion()
 
 
 REPEATS = 100  # of 20 s, which make 44 MB
@@ -378,5 +378,5 @@ def test_too_many_open_files_are_no_damage(folder: tuple[Path, Skeleton], monkey
 
     monkeypatch.setattr(motion_file, "OpenFile", refuse)
     with pytest.raises(CondyleError, match=r"cannot be read: Too many open files$") as error:
-        read_motion(folder[0])
+        open_motion(folder[0]).motion()
     assert error.value.code == "unreadable-file"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 import condyle
 from condyle.live.coach import PATIENCE_S, Coach, is_finished, name_joint
@@ -63,6 +64,7 @@ def test_a_session_whose_joints_are_known_is_finished_and_says_so() -> None:
     assert not is_finished(replace(skeleton, loose=("l_foot",)), progress)
 
 
+@pytest.mark.costly
 def test_a_joint_that_hardly_turned_is_asked_for_whatever_its_skin_does() -> None:
     skeleton = condyle.fit(person(seconds=40, seed=6)).skeleton
     _, progress = Coach().advise(skeleton, 0.0)

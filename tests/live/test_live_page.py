@@ -151,6 +151,7 @@ PIXEL = bytes.fromhex(
 )
 
 
+@pytest.mark.costly
 def test_a_visitor_is_led_through_a_routine(browser: Any, take: Take, solve: Solve) -> None:
     server = LiveServer(lambda _: None, pictures={"wind mill.png": Picture("image/png", PIXEL)})
     steps = (

@@ -45,6 +45,7 @@ def test_a_known_figure_keeps_its_joints_and_a_session_solves_it(calibration: co
         assert np.array_equal(one.p_child_joint, other.p_child_joint)
 
 
+@pytest.mark.costly
 def test_a_slip_at_the_border_of_two_stretches_is_not_tried_and_one_inside_is(monkeypatch: pytest.MonkeyPatch) -> None:
     take = person(seconds=24, seed=4, slips=(SensorSlip("r_thigh", 12.0, (0.03, 0.0, 0.0)),))
     rounds = list[int]()

@@ -25,16 +25,16 @@ def pick(light: T, middle: T, full: T) -> T:
 CUT_STEP = pick(7, 2, 1)  # bytes from one cut of a file to the next
 MOST_CUTS = pick(300, 2000, 100_000)  # of the smallest file of a format, where all formats are cut
 FEWER_CUTS = pick(20, 50, 5000)  # of each other file
-DAMAGED_FILES = pick(30, 2000, 20_000)  # of a format
+DAMAGED_FILES = pick(20, 2000, 20_000)  # of a format
 ADVERSE_RUNS = pick(16, 1200, 20_000)  # of spoilt takes; of every other class a quarter as many
-GOLDEN_STEP = pick(12, 1, 1)  # takes from one that is compared with its golden to the next
+GOLDEN_STEP = pick(24, 1, 1)  # takes from one that is compared with its golden to the next
 SAMPLED = (  # folders, files and tests below tests/
     *("api/", "benchmarks/", "cli/", "estimate/", "faults/", "fuzz/", "io/", "live/", "maths/", "model/", "motion/"),
     *("oracle/", "pairs/", "paper/", "prepare/", "promises/", "properties/", "real/", "report/", "result/"),
     *("simulate/", "test_examples.py", "test_notebooks.py", "test_pipeline.py"),
     "docs/test_pages.py::test_every_block",
 )
-CASE_STEP = pick(4, 1, 1)  # cases from one that is run to the next, of a parametrised test among these
+CASE_STEP = pick(8, 1, 1)  # cases from one that is run to the next, of a parametrised test among these
 
 
 def cut_lengths(whole: Sequence[object], first: int = 0) -> list[int]:

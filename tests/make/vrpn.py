@@ -12,13 +12,30 @@ import numpy as np
 
 from condyle.live.sources._vrpn_messages import (
     COOKIE,
-    COOKIE_BYTES,
     KIND_NAME,
+    MESSAGE_ALIGN_BYTES,
+    NAME_LENGTH,
     POSE_MESSAGE,
     SENDER_NAME,
-    pack_name,
-    pack_pose,
+    VRPN_HEADER,
+    VRPN_POSE,
 )
+
+
+def pack_message(kind: int, sender: int, body: bytes, time: float = 0.0) -> bytes:
+    seconds, rest = divmod(time, 1.0)
+    head = VRPN_HEADER.pack(VRPN_HEADER.size + len(body), int(seconds), round(rest * 1e6), sender, kind, 0)
+    return head + body + bytes(-len(body) % MESSAGE_ALIGN_BYTES)
+
+
+def pack_name(kind: int, number: int, name: str) -> bytes:
+    """SENDER_NAME or KIND_NAME."""
+    text = name.encode() + b"\0"
+    return pack_message(kind, number, NAME_LENGTH.pack(len(text)) + text)
+
+
+def pack_pose(kind: int, sender: int, sensor: int, numbers: np.ndarray, time: float) -> bytes:
+    return pack_message(kind, sender, VRPN_POSE.pack(sensor, 0, *numbers), time)
 
 
 class VrpnServer:
@@ -55,7 +72,7 @@ class VrpnServer:
     def _serve(self, client: socket.socket) -> None:
         client.settimeout(2)
         client.sendall(COOKIE)
-        client.recv(COOKIE_BYTES)
+        client.recv(len(COOKIE))
         client.sendall(
             pack_name(KIND_NAME, 4, "VRPN_Connection_Got_First_Connection") + pack_name(KIND_NAME, 7, POSE_MESSAGE)
         )

@@ -12,7 +12,11 @@ from condyle.model.skeleton import Question
 from condyle.simulate import human, simulate
 
 WORLD = simulate(human(), "exercise", seconds=6, seed=1)
-FIT = condyle.fit(WORLD.take, intervals=False)
+
+
+@pytest.fixture(scope="module")
+def fit() -> condyle.Fit:
+    return condyle.fit(WORLD.take, intervals=False)
 
 
 def test_a_long_table_says_how_many_rows_are_left_out() -> None:
@@ -27,24 +31,24 @@ def test_names_from_files_do_not_act_on_a_notebook() -> None:
         assert "&lt;script&gt;" in html
 
 
-def test_a_skeleton_shows_verdict_joints_and_lengths() -> None:
-    html = render_skeleton(FIT.skeleton)
-    assert html == FIT.skeleton._repr_html_()
+def test_a_skeleton_shows_verdict_joints_and_lengths(fit: condyle.Fit) -> None:
+    html = render_skeleton(fit.skeleton)
+    assert html == fit.skeleton._repr_html_()
     assert "Found: 14 of 14 joints sure" in html
     assert "<td>432.0</td>" in html
 
 
-def test_a_skeleton_shows_its_tree_and_a_take_its_sensors() -> None:
-    tree = draw_forest(FIT.skeleton)
+def test_a_skeleton_shows_its_tree_and_a_take_its_sensors(fit: condyle.Fit) -> None:
+    tree = draw_forest(fit.skeleton)
     assert (tree.count("<circle"), tree.count("<path"), tree.count("dasharray")) == (15, 14, 0)
-    assert tree in render_skeleton(FIT.skeleton)
-    verdict = FIT.skeleton.verdict
+    assert tree in render_skeleton(fit.skeleton)
+    verdict = fit.skeleton.verdict
     assert verdict is not None
-    first = FIT.skeleton.joints[0]
+    first = fit.skeleton.joints[0]
     doubt = replace(verdict, in_question=(Question((first.parent, first.child), ()),))
-    assert draw_forest(replace(FIT.skeleton, verdict=doubt)).count("dasharray") == 1
+    assert draw_forest(replace(fit.skeleton, verdict=doubt)).count("dasharray") == 1
     many = tuple(f"{'b' * 60}{k}" for k in range(40))
-    loose = draw_forest(replace(FIT.skeleton, bodies=many, roots=(), loose=many, joints=()))
+    loose = draw_forest(replace(fit.skeleton, bodies=many, roots=(), loose=many, joints=()))
     assert f"and {40 - MOST_ROWS} more" in loose
     assert int(loose.split('width="')[1].split('"')[0]) > 60 * 6  # names are not cut
     assert draw_sensors(WORLD.take).count("<circle") == 15
@@ -55,14 +59,14 @@ def test_a_skeleton_shows_its_tree_and_a_take_its_sensors() -> None:
     assert draw_sensors(replace(WORLD.take, p_world_body=np.full_like(hidden, np.nan))) == ""
 
 
-def test_poses_as_tables_and_arrays_are_the_poses() -> None:
+def test_poses_as_tables_and_arrays_are_the_poses(fit: condyle.Fit) -> None:
     pytest.importorskip("pandas", reason="pandas is not installed (extra `notebook`)")
     table = WORLD.take.to_dataframe()
     one = table[table.body == "head"]
     np.testing.assert_array_equal(one[["x", "y", "z"]].to_numpy(), WORLD.take.select(["head"]).p_world_body[:, 0])
-    limbs = FIT.skeleton.to_dataframe()
+    limbs = fit.skeleton.to_dataframe()
     assert limbs[limbs.body == "l_thigh"].length.item() == pytest.approx(0.432, abs=1e-6)
-    assert set(FIT.skeleton.to_dataframe("joints").kind) == {"ball"}
+    assert set(fit.skeleton.to_dataframe("joints").kind) == {"ball"}
     pytest.importorskip("xarray", reason="xarray is not installed (extra `notebook`)")
     poses = WORLD.take.to_xarray()
     assert poses.position.dims == ("time", "space", "keypoints", "individuals")

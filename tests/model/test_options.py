@@ -18,6 +18,21 @@ def test_pairs_are_two_different_names_each_once() -> None:
             check_pairs(bad, "tree")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="tree joins 'a' to itself"):
         check_pairs([("a", "a")], "tree")
+    assert check_pairs({"b": "a", "a": None}, "tree") == (("a", "b"),)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"tree": [("a", "a")]}, "tree joins 'a' to itself"),
+        ({"loops": [("b", "b")]}, "loops joins 'b' to itself"),
+        ({"kinds": [("a", "b")]}, "where two bodies and a kind are expected"),
+        ({"kinds": [("a", "b", "saddle")]}, "kinds has 'saddle' where ball or hinge is expected"),
+    ],
+)
+def test_options_refuse_edges_and_kinds_that_cannot_be(wrong: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        FitOptions(**wrong)
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,7 @@ def test_a_neutral_pose_in_which_a_trunk_is_not_seen_says_nothing_of_it() -> Non
     assert "mean up of the take" in frames[body.root].made
 
 
+@pytest.mark.costly
 def test_errors_of_frames_cover_what_they_are(walking: Body) -> None:
     ratios = []
     for seed in (1, 2, 3):

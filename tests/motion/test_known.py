@@ -63,6 +63,7 @@ def test_a_body_without_a_sensor_is_where_its_neighbours_tell(performer: tuple[c
     assert np.sqrt((distance[:, later.take.index(gone)] ** 2).mean()) < 5 * NEAR_M  # its sensor may turn about a line
 
 
+@pytest.mark.costly
 def test_noise_of_a_sensor_beside_which_none_is_worn_is_no_outlier(performer: tuple[condyle.Fit, World]) -> None:
     fit, first = performer
     mounts = first.truth.mounts
@@ -110,6 +111,7 @@ def test_a_joint_of_a_body_without_a_sensor_is_freed_where_the_others_disagree_w
     assert np.sqrt((away**2).mean()) < 2 * NEAR_M
 
 
+@pytest.mark.costly
 def test_orientations_around_a_body_without_a_sensor_free_its_joints_too() -> None:
     plain, stiff = chain(), chain(("ball", "hinge", "hinge"))
     first = simulate(stiff, seconds=20, seed=4, disturbances=NOISE)
@@ -252,6 +254,7 @@ def test_bodies_of_markers_get_the_axes_of_the_calibration(rng: np.random.Genera
     np.testing.assert_allclose(back.R_world_body, take.select(fit.skeleton.bodies).R_world_body, atol=1e-12)
 
 
+@pytest.mark.costly
 def test_names_that_are_exchanged_after_the_calibration_are_told() -> None:
     noise = Disturbances(position_noise=0.001, orientation_noise=0.005)
     figure = condyle.fit(simulate(human(), seconds=20, seed=1, disturbances=noise).take)

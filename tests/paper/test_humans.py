@@ -32,6 +32,7 @@ def test_trees_of_exercise_and_walk_are_right(trials) -> None:
     assert all(edges(fitted.skeleton) == true_edges(truth) for fitted, truth in trials)
 
 
+@pytest.mark.costly
 def test_limb_lengths_are_as_near_as_skin_allows_and_intervals_say_so(trials) -> None:
     errors, hold = [], 0
     for fitted, truth in trials:
@@ -45,6 +46,7 @@ def test_limb_lengths_are_as_near_as_skin_allows_and_intervals_say_so(trials) ->
     assert hold >= HELD
 
 
+@pytest.mark.costly
 def test_a_walk_whose_pelvis_sensor_wobbles_breaks_the_spanning_tree_and_not_the_default() -> None:
     take, truth = humans.person(human(), "Walk 1", space.Room(SEED + 1), 2, FAR)
     plain = condyle.fit(take, plan="least-squares", intervals=False, scale=published.SCALE).skeleton

@@ -57,6 +57,7 @@ def test_a_wrong_convention_is_many_times_worse_and_put_right(take: Take, fault:
     np.testing.assert_allclose(lengths(to_take(repaired)), lengths(take), atol=SAME_FIGURE)
 
 
+@pytest.mark.costly
 def test_soft_tissue_and_a_warped_field_do_not_hide_it() -> None:
     take = simulate(human(), "exercise", seconds=20, seed=8, disturbances=HUMAN).take
     diagnosis = diagnose([FAULTS["xyzw read as wxyz"](take)])
@@ -110,6 +111,7 @@ def test_two_conventions_that_fit_alike_stop_where_nobody_says_which(hardly_movi
     assert error.value.code == "ambiguous-convention"
 
 
+@pytest.mark.costly
 def test_the_usual_convention_is_kept_with_a_warning_where_another_fits_nearly_as_well(hardly_moving: Take) -> None:
     one = make_recording(hardly_moving, "ZYX")
     recordings, (finding,) = apply_diagnosis([one], diagnose([one]))

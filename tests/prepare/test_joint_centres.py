@@ -166,6 +166,7 @@ def test_legs_of_plug_in_gait_are_one_figure_whose_intervals_hold_the_truth(seed
             assert np.std(angles[f"{name}_flexion_{side}"] - true) < FLEXION_MAX_SD_DEG
 
 
+@pytest.mark.costly
 def test_a_joint_below_a_completed_segment_is_known_less_than_the_motion_says(tmp_path: Path) -> None:
     """Skin under the one marker off the line of a thigh draws the knee to that line."""
     fit = condyle.fit(take_of(plug_in_gait(1, shanks=True)[0]))

@@ -66,6 +66,7 @@ def test_short_long_and_negative_delays_are_found(delay) -> None:
     assert found.delay[made.take.index("r_hand")] == pytest.approx(delay, abs=DELAY)
 
 
+@pytest.mark.costly
 def test_delays_of_all_sensors_are_found(rng) -> None:
     made = world(replace(NOISE, latency=rng.uniform(0, 0.01, 15)))
     found = find_latency(made.take)
@@ -109,6 +110,7 @@ def test_late_sensors_are_found_among_other_faults(more, motion, body, bar) -> N
     assert find_latency(made.take).delay[made.take.index(body)] == pytest.approx(0.033, abs=bar)
 
 
+@pytest.mark.costly
 def test_a_late_trunk_in_a_walk_among_outliers_is_not_seen_too_small() -> None:
     spiky = Disturbances(
         position_noise=0.003, orientation_noise=np.radians(0.3), spikes=0.02, bursts=0.05, latency={"pelvis": 0.033}
@@ -117,6 +119,7 @@ def test_a_late_trunk_in_a_walk_among_outliers_is_not_seen_too_small() -> None:
     assert worst(find_latency(made.take), made) < NOISY_DELAY
 
 
+@pytest.mark.costly
 def test_a_late_chest_is_moved_and_not_the_head_and_arms_that_agree_with_each_other() -> None:
     soft = Disturbances(
         position_noise=0.0015,
@@ -133,6 +136,7 @@ def test_a_late_chest_is_moved_and_not_the_head_and_arms_that_agree_with_each_ot
     assert np.abs(np.delete(found.delay, chest)).max() < FAR_DELAY
 
 
+@pytest.mark.costly
 def test_skin_that_swings_with_a_walk_is_no_delay() -> None:
     skin = Disturbances(position_noise=0.0015, orientation_noise=np.radians(0.15), soft_tissue=0.005)
     made = simulate(human(), "walk", seconds=45.0, rate=60.0, seed=64004, disturbances=skin)
@@ -149,6 +153,7 @@ def test_an_exact_take_tells_its_delays() -> None:
     assert found.delay[made.take.index("head")] == pytest.approx(0.02, abs=DELAY)
 
 
+@pytest.mark.costly
 def test_a_clock_that_ticks_unevenly_tells_them_too(rng) -> None:
     made = world(replace(NOISE, latency={"l_shank": 0.033}), "walk", rate=120.0)
     rows = np.sort(rng.choice(made.take.frames, made.take.frames // 2, replace=False))
@@ -156,6 +161,7 @@ def test_a_clock_that_ticks_unevenly_tells_them_too(rng) -> None:
     assert found.delay[made.take.index("l_shank")] == pytest.approx(0.033, abs=2 * DELAY)
 
 
+@pytest.mark.costly
 def test_several_recordings_tell_of_one_delay() -> None:
     takes = [world(replace(NOISE, latency={"l_shank": 0.033}), seed=seed).take for seed in (1, 1)]
     both = join([takes[0].slice(0, 900), takes[1].slice(900, None)])
@@ -163,6 +169,7 @@ def test_several_recordings_tell_of_one_delay() -> None:
     assert found.delay[both.index("l_shank")] == pytest.approx(0.033, abs=DELAY)
 
 
+@pytest.mark.costly
 def test_a_loose_thing_and_another_person_do_not_disturb() -> None:
     late = replace(NOISE, latency={"l_shank": 0.033})
     made = together([world(late), world(seed=2), prop(seconds=30.0, rate=60.0, seed=3, disturbances=NOISE)])
@@ -173,6 +180,7 @@ def test_a_loose_thing_and_another_person_do_not_disturb() -> None:
     assert find_latency(clean.take, only_late=True) is None
 
 
+@pytest.mark.costly
 def test_the_order_of_the_sensors_does_not_matter() -> None:
     made = world(replace(NOISE, latency={"l_shank": 0.033}))
     turned = find_latency(made.take.select(made.take.names[::-1]))
@@ -199,6 +207,7 @@ def test_a_sensor_that_is_never_seen_is_not_late() -> None:
     assert not found.late[made.take.index("head")]
 
 
+@pytest.mark.costly
 def test_a_sensor_that_is_never_seen_is_not_late_where_all_others_are(rng) -> None:
     made = world(replace(NOISE, latency=rng.uniform(0, 0.01, 15)))
     hidden = np.zeros((made.take.frames, made.take.bodies), dtype=bool)

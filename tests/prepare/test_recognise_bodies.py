@@ -202,6 +202,7 @@ def test_where_nothing_is_recognised_the_bodies_are_asked_for() -> None:
     assert raised.value.code == "markers-only"
 
 
+@pytest.mark.costly
 def test_files_of_one_person_may_have_other_markers_and_another_order() -> None:
     walk = recording(WORN)
     static = recording({"l_thigh": WORN["l_thigh"] + " LMFC", **{k: v for k, v in WORN.items() if k != "l_thigh"}})

@@ -200,6 +200,7 @@ def test_b12_the_doctor_ranks_the_orders(tmp_path: Path, poses: Poses) -> None:
     assert matches(first, doctor.out.splitlines()[0])
 
 
+@pytest.mark.costly
 def test_b12_what_the_user_says_is_doubted_but_kept(tmp_path: Path, poses: Poses) -> None:
     words = write_angles(tmp_path, poses, "XYZ")
     answer = fit([*words, "--euler", "ZYX"])

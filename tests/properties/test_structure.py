@@ -55,6 +55,7 @@ def test_moving_the_world_does_not_matter(kind, turn, place) -> None:
     assert answer(moved(take, rotation.from_vector(turn), np.array(place))) == pytest.approx(answer(take), rel=MARGIN)
 
 
+@pytest.mark.costly
 @SETTINGS
 @given(order=st.permutations(range(7)))
 def test_names_do_not_matter(order) -> None:

@@ -55,6 +55,7 @@ def test_one_pulls_the_other_by_the_hand() -> None:
     assert told.time[1] > 4.8
 
 
+@pytest.mark.costly
 def test_two_who_walk_arm_in_arm_all_the_time_are_two_by_their_names_and_their_link_is_in_question_without() -> None:
     take, edges = pair("20_02", "21_02"), tree("ab")
     fitted = condyle.fit(take, tree=edges, intervals=False)

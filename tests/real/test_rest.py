@@ -44,6 +44,7 @@ def test_motion_counts_however_long_somebody_stood(moving: str, static: str) -> 
     assert not {finding.code for finding in fit.findings} & {"slip", "swap", "hemisphere-flip"}
 
 
+@pytest.mark.costly
 def test_a_walk_and_its_static_trial_are_one_figure_though_markers_were_taken_off() -> None:
     """Toes, elbows and knees have markers in the static trial that the walk has not."""
     folder = recordings.DATA / "more" / "jam"

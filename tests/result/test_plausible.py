@@ -10,11 +10,15 @@ from condyle.result.plausible import find_exchanged_names, find_mirrored, find_o
 from condyle.simulate import human, simulate
 
 TAKE = simulate(human(), "exercise", seconds=8, seed=1).take
-FIT = condyle.fit(TAKE, intervals=False)
 
 
-def test_lengths_of_a_person_are_not_remarked_upon() -> None:
-    skeleton = FIT.skeleton
+@pytest.fixture(scope="module")
+def fit() -> condyle.Fit:
+    return condyle.fit(TAKE, intervals=False)
+
+
+def test_lengths_of_a_person_are_not_remarked_upon(fit: condyle.Fit) -> None:
+    skeleton = fit.skeleton
     assert find_odd_limbs(skeleton.bodies, skeleton.joints, skeleton.limbs) == []
 
 
@@ -27,8 +31,8 @@ def test_a_thigh_of_11_mm_or_of_a_metre_is_remarked_upon_once(times: float) -> N
         assert f"l_thigh is {432 * times:.3g} mm long (an adult's is about 420)" in finding.text
 
 
-def test_a_length_whose_interval_reaches_what_people_have_is_not_remarked_upon() -> None:
-    skeleton = FIT.skeleton
+def test_a_length_whose_interval_reaches_what_people_have_is_not_remarked_upon(fit: condyle.Fit) -> None:
+    skeleton = fit.skeleton
     short = [replace(limb, length=0.05, low=0.01, high=0.4) for limb in skeleton.limbs]
     assert find_odd_limbs(skeleton.bodies, skeleton.joints, short) == []
     sure = [replace(limb, length=0.05, low=0.04, high=0.06) for limb in skeleton.limbs]
@@ -37,8 +41,8 @@ def test_a_length_whose_interval_reaches_what_people_have_is_not_remarked_upon()
     assert "and 5 more" in finding.text
 
 
-def test_hips_that_are_farther_apart_than_peoples_are_remarked_upon() -> None:
-    skeleton = FIT.skeleton
+def test_hips_that_are_farther_apart_than_peoples_are_remarked_upon(fit: condyle.Fit) -> None:
+    skeleton = fit.skeleton
     for low, told in ((0.21, False), (0.23, True)):
         wide = [
             replace(limb, length=0.26, low=low, high=0.3) if limb.body == "pelvis" else limb for limb in skeleton.limbs
@@ -57,13 +61,13 @@ def test_knees_that_bend_forwards_tell_a_mirrored_person(motion: str) -> None:
         assert ("mirrored-person" in {one.code for one in found}) == exchanged
 
 
-def test_without_two_legs_nothing_is_told_mirrored() -> None:
-    joints = [joint for joint in FIT.skeleton.joints if "foot" not in joint.child]
+def test_without_two_legs_nothing_is_told_mirrored(fit: condyle.Fit) -> None:
+    joints = [joint for joint in fit.skeleton.joints if "foot" not in joint.child]
     assert find_mirrored(TAKE, joints) == []
 
 
-def test_joints_on_one_point_tell_no_mirrored_person() -> None:
-    joints = [replace(one, p_child_joint=np.zeros(3), p_parent_joint=np.zeros(3)) for one in FIT.skeleton.joints]
+def test_joints_on_one_point_tell_no_mirrored_person(fit: condyle.Fit) -> None:
+    joints = [replace(one, p_child_joint=np.zeros(3), p_parent_joint=np.zeros(3)) for one in fit.skeleton.joints]
     still = replace(TAKE, p_world_body=np.zeros_like(TAKE.p_world_body))
     assert find_mirrored(still, joints) == []
 
@@ -73,13 +77,13 @@ def test_left_arms_above_right_legs_are_told() -> None:
     arms = ("upper_arm", "forearm", "hand")
     take = simulate(human(), "walk", seconds=8, seed=3).take
     names = tuple(other[name[0]] + name[1:] if name[2:] in arms else name for name in take.names)
-    fit = condyle.fit(replace(take, names=names), intervals=False)
-    (found,) = [one for one in fit.findings if one.code == "mirrored-person"]
+    skewed = condyle.fit(replace(take, names=names), intervals=False)
+    (found,) = [one for one in skewed.findings if one.code == "mirrored-person"]
     assert found.bodies == ("r_upper_arm", "l_upper_arm")
     assert "left arm is above the right leg" in found.text
     assert found.value is not None
     assert 2 < found.value <= np.pi
-    apart = [one for one in fit.skeleton.joints if {one.parent, one.child} != {"pelvis", "chest"}]
+    apart = [one for one in skewed.skeleton.joints if {one.parent, one.child} != {"pelvis", "chest"}]
     assert find_mirrored(replace(take, names=names), apart) == []  # arms of one person, legs of another
 
 

@@ -148,6 +148,7 @@ def test_a_recording_that_a_profile_was_made_of_counts_once() -> None:
         make_profile([profile, again])
 
 
+@pytest.mark.costly
 def test_overlapping_parts_of_one_file_count_once(tmp_path: Path) -> None:
     file, copy = tmp_path / "a.npz", tmp_path / "b.npz"
     condyle.write_take(file, simulate(chain(), seconds=20, seed=1).take)

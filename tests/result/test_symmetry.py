@@ -65,11 +65,13 @@ def test_sides_that_really_differ_are_told_with_a_warning_that_names_them() -> N
     assert "but l_thigh and r_thigh differ by 15 mm" in finding.text
 
 
+@pytest.mark.costly
 def test_nothing_is_assumed_where_nobody_asks() -> None:
     found, _ = fit(human(EQUAL), None)
     assert not [finding for finding in found.findings if finding.code == "symmetry-assumed"]
 
 
+@pytest.mark.costly
 def test_a_loose_tolerance_changes_nothing_and_a_figure_without_sides_says_so() -> None:
     plain, true = fit(human(EQUAL), None)
     loose, _ = fit(human(EQUAL), 100.0)

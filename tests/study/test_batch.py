@@ -118,6 +118,7 @@ def test_a_take_that_failed_is_tried_again_when_that_may_help(
     assert batch(takes, out, settings=QUICK, retry=True).ran == 1
 
 
+@pytest.mark.costly
 @pytest.mark.usefixtures("in_this_process")
 def test_a_list_of_takes_becomes_the_same_study(takes: Path, tmp_path: Path) -> None:
     batch(takes, tmp_path / "study", settings=QUICK)

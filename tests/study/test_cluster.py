@@ -17,10 +17,15 @@ from condyle.study.engine import WorkerDied
 from tests.make.studies import QUICK, make_step, start_loop, write_small_take
 from tests.study.test_batch import contents
 
-distributed = pytest.importorskip("distributed", reason="dask's distributed is not installed (extra `cluster`)")
 LONGEST_WAIT_S = 60.0
 IN_THIS_PROCESS = {"processes": False, "protocol": "tcp", "dashboard_address": ":0", "silence_logs": 50}
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def distributed() -> Any:
+    """Imported when it is used: it takes half a second."""
+    return pytest.importorskip("distributed", reason="dask's distributed is not installed (extra `cluster`)")
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +35,7 @@ def loop() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def local(loop: Any) -> Iterator[Any]:
+def local(loop: Any, distributed: Any) -> Iterator[Any]:
     with distributed.LocalCluster(n_workers=1, threads_per_worker=1, loop=loop, **IN_THIS_PROCESS) as found:
         yield found
 
@@ -101,7 +106,7 @@ def test_a_cluster_that_is_not_there_is_one_sentence_and_leaves_nothing(
 
 
 def test_a_client_that_does_not_begin_is_tried_again_and_then_told(
-    local: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    local: Any, distributed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin, failures = distributed.Client, [1]
 
@@ -119,7 +124,9 @@ def test_a_client_that_does_not_begin_is_tried_again_and_then_told(
         DaskCluster(local.scheduler_address, tmp_path)
 
 
-def test_a_scheduler_without_a_worker_is_told(loop: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scheduler_without_a_worker_is_told(
+    loop: Any, distributed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "LONGEST_WAIT", "3s")
     with (
         distributed.LocalCluster(n_workers=0, loop=loop, **IN_THIS_PROCESS) as empty,

@@ -19,7 +19,7 @@ from ..io.options_file import read_options
 from ..io.scale_file import factor_of
 from ..maths.threads import limit_threads
 from ..model.field import FieldModel, Rod
-from ..model.options import FitOptions, Method, TreeScore, check_kinds, check_pairs
+from ..model.options import OWN_TREE, FitOptions, Method, TreeScore
 from ..model.progress import begin_step
 from ..model.scale import Scale
 from ..model.skeleton import Skeleton
@@ -60,13 +60,10 @@ def fit(
 
     source      the path of a file, or of several files of the same sensors; {label: file} of one room at one time,
                 whose bodies become label:name; a Take; or matrices (n, m, 4, 4) [m]
-    plan        "default": all joints together, corrected and robust; "least-squares": the paper's; "drift": for sensors
-                that drift
-    tree        known edges, all or some: pairs (parent, child), or {child: parent}; "file": those that the recording
-                brings along
+    plan        "default": all joints together, robust; "least-squares": the paper's; "drift": for sensors that drift
+    tree        known edges, all or some: pairs (parent, child), or {child: parent}; "file": the recording's own
     root        name of the root; None: the graph centre, calmest first
-    loops       pairs known to close a loop; located like joints
-    world       add the room as a fixed body `world`
+    loops       pairs known to close a loop; located like joints;  world: add the room as a fixed body `world`
     tree_score  "likelihood" or "residual" (the paper's spanning tree); None: as the plan has it
     intervals   estimate the intervals, the slowest step
     prepare     mask dropouts and frozen samples, put hemisphere flips right
@@ -79,14 +76,12 @@ def fit(
     register    bring the sensors of a second tracking system into the world of the first: "auto", or both as "A:B"
     reading     how the numbers of files are to be read: see ReadOptions
     """
-    own_tree = isinstance(tree, str) and tree == "file"
-    edges = [(p, c) for c, p in tree.items() if p is not None] if isinstance(tree, Mapping) else tree
     options = FitOptions(
         method=plan,
         tree_score=tree_score,
-        tree=() if own_tree else check_pairs(edges, "tree"),  # type: ignore[arg-type]
+        tree=() if isinstance(tree, str) and tree == OWN_TREE else tree,  # type: ignore[arg-type]
         root=root,
-        loops=check_pairs(loops, "loops"),
+        loops=loops,  # type: ignore[arg-type]
         world=world,
         intervals=intervals,
         prepare=prepare,
@@ -95,11 +90,11 @@ def fit(
         symmetric=symmetric,
         scale=factor_of(scale),
         belong=belong,
-        kinds=check_kinds(kinds),
+        kinds=kinds,  # type: ignore[arg-type]
         field=field,
         register=register,
     )
-    return fit_with(source, options, _name_reading(fit, reading), own_tree=own_tree)
+    return fit_with(source, options, _name_reading(fit, reading), own_tree=isinstance(tree, str))
 
 
 def fit_with(

@@ -244,16 +244,16 @@ def read_arguments(args: argparse.Namespace) -> tuple[FitOptions, ReadOptions]:
     """The options that were asked for: those given, then those of --config, then the defaults."""
     from ..io.format import ReadOptions
     from ..io.options_file import read_options
-    from ..model.options import OWN_TREE, FitOptions, check_pairs
+    from ..model.options import OWN_TREE, FitOptions
 
     fit, reading = read_options(args.config) if args.config else ({}, {})
     reading |= collect_reading(args)
     given: dict[str, Any] = {
         "method": args.method,
         "tree_score": args.tree_score,
-        "tree": check_pairs(read_edges(args.tree), "tree") if args.tree and args.tree != OWN_TREE else None,
+        "tree": read_edges(args.tree) if args.tree and args.tree != OWN_TREE else None,
         "root": args.root,
-        "loops": check_pairs([_parse_pair(text) for text in args.loop], "loops") if args.loop else None,
+        "loops": [_parse_pair(text) for text in args.loop] if args.loop else None,
         "world": args.world,
         "intervals": args.intervals,
         "prepare": None if args.as_recorded is None else not args.as_recorded,

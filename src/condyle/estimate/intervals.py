@@ -172,15 +172,7 @@ def _carry_errors(
     # Where most joints come apart by noise alone no skin moves and no field is bent: what another one shows is its own.
     clean, world = bool(2 * small.sum() > J), not take.markers  # bodies that cameras see are in no bent field
 
-    def pull(joints: Ints, shapes: _Shapes) -> Iterator[Floats]:
-        for k, (a, along) in enumerate(zip(joints.tolist(), blocks.move_along(joints), strict=True)):
-            at = inverse.reach(a)
-            pulled = np.zeros((len(at), shapes.shape[2] + along.shape[1]))
-            for part in shapes.rows:
-                near = flat[part] if len(at) == flat.shape[1] else flat[part][:, at]
-                pulled += np.concatenate([near.T @ shapes[:, part][k], near.T @ along[part]], axis=1)
-            yield pulled
-
+    pull = partial(_pull, blocks, flat, inverse)
     found, stretch, rest = list[_GapEffects](), np.ones(J), empty((blocks.count, 3, J))
     for a, (one, left) in enumerate(_find_effects(blocks, explained, white, clean, world, pull)):
         rest[..., a] = left
@@ -212,6 +204,21 @@ def _carry_errors(
     return Uncertainty(INTERVAL_WIDENING**2 * V, INTERVAL_WIDENING**2 * passing, white, effect)
 
 
+def _pull(
+    blocks: Blocks, rows: Floats, inverse: WholeInverse | NearInverse, joints: Ints, shapes: _Shapes
+) -> Iterator[Floats]:
+    """What shapes (P, 3 b, F) of errors at joints (P,), and their centres moving along, do to the right side of the
+    unknowns that each reaches; rows: (3 b, 6J) of all joints, weighted.
+    """
+    for k, (a, along) in enumerate(zip(joints.tolist(), blocks.move_along(joints), strict=True)):
+        at = inverse.reach(a)
+        pulled = np.zeros((len(at), shapes.shape[2] + along.shape[1]))
+        for part in shapes.rows:
+            near = rows[part] if len(at) == rows.shape[1] else rows[part][:, at]
+            pulled += np.concatenate([near.T @ shapes[:, part][k], near.T @ along[part]], axis=1)
+        yield pulled
+
+
 @dataclass(frozen=True, eq=False)
 class _GapEffects:
     """Effects in the gap of one joint.
@@ -241,7 +248,7 @@ def _find_effects(
     explained   (J,) [m^2] per axis variance of the gap that the sensors' noise makes
     white       (J,) joints whose gap looks like noise alone
     clean       whether the usual joint has no more than that
-    pull        what shapes (P, 3 b, F) of errors at joints (P,), and their centres moving along, do to the right side
+    pull        what shapes (P, 3 b, F) of errors at joints (P,) do to the right side: see `_pull`
     """
     J, columns = len(blocks.pairs), sum(GROUP_COLUMNS)
     for part in blocks_of(J, 3 * 8 * blocks.count * columns):
@@ -560,14 +567,11 @@ class Blocks:
         angle = (self._angles[:, near] * (self.weight[:, near] > 0)[..., None]).reshape(self.count, -1)
         return np.asarray(angle @ np.linalg.eigh(angle.T @ angle)[1][:, -3:])
 
-    def features(self, joints: Ints, pulled: bool = False, world: bool = True) -> Floats:
-        """(P, 3 b, F) shapes an error could take at joints (P,), each of unit size, group by group: those that follow
-        the joint's own angle and its square;
-
-        pulled  those that follow the angles of the other joints of its bodies
-        world   those that follow the sensors' place
+    def features(self, joints: Ints) -> Floats:
+        """(P, 3 b, F) shapes an error could take at joints (P,) that follow a joint's own angle and its square, of unit
+        size, group by group.
         """
-        return self.shape_rows(joints, *self.find_shapes(joints, pulled, world), slice(0, self.count))
+        return self.shape_rows(joints, *self.find_shapes(joints, False, False), slice(0, self.count))
 
     def find_shapes(self, joints: Ints, pulled: bool, world: bool) -> tuple[list[Floats], int]:
         """(P, b, k) of each group what its shapes follow, of unit size, and how many of them move in a body's axes."""

@@ -150,26 +150,22 @@ def solve_together(
     source       what the take is, where its frames are rows: single frames tell what is abrupt
     """
     rows = Rows.of(take, start.pairs)
-    J = len(start.pairs)
     if shared is None and take.markers:
         # Cameras are never off by themselves: what joints of marker clusters share is skin that follows the motion.
         shared = False
     if relative is not None:
         noise, relative = _level_noise(noise, relative)
-    basis = free_basis(start, held)
-    u = basis @ (basis.T @ np.concatenate([start.p_child_joint, start.p_parent_joint], axis=1).ravel())
-    system = System(start.pairs, basis, row_factors(start, noise, held) if correct else np.ones(6 * J))
-    inlier, base = weigh_seen(rows.seen), None
-    fires, window = np.zeros(J, dtype=bool) if tukey is None else tukey, take.count_frames(LIVELY_S)
+    system, u = _set_up(start, noise if correct else None, held)
+    inlier, base, window = weigh_seen(rows.seen), None, take.count_frames(LIVELY_S)
+    fires = np.zeros(len(start.pairs), dtype=bool) if tukey is None else tukey
     weight: Floats | None = None
     find_rests = cache(lambda: find_rest(take, start.pairs))
     for sweep in range(sweeps + 2):
-        gap, joints = rows.gap(u), (start.pairs, *u.reshape(J, 2, 3).swapaxes(0, 1))
+        gap, joints = rows.gap(u), _split_unknowns(start.pairs, u)
         if robust:
-            # Once a joint had outliers it keeps its weights.
-            steps = None if source is None or source.digest is None else _steps_of(source, noise, joints)
+            steps = _steps_of(source, noise, joints)
             inlier, now = weigh_outliers(gap, rows.seen, window, fires, base, steps, find_rests)
-            fires = fires | now
+            fires = fires | now  # once a joint had outliers it keeps its weights
         C, own = gap_covariance(gap, inlier, noise.gap_covariance(*joints), start.pairs, shared, take.seconds)
         if relative is not None:
             base = _precision(noise.gap_shares(*joints), own, relative, start.pairs)
@@ -177,20 +173,32 @@ def solve_together(
         if weight is None or not np.array_equal(fresh, weight):
             weight, (G, H) = fresh, rows.sums(fresh)
         # The first sweeps are pair by pair, so that an outlier in one joint cannot leak into the others.
-        alone = sweep <= 1 and bool(fires.any())
-        S = np.asarray(np.diag(1 / np.diagonal(C)) if alone else np.linalg.inv(C))
+        S = np.asarray(np.diag(1 / np.diagonal(C)) if sweep <= 1 and fires.any() else np.linalg.inv(C))
         old, u = u, system.solve(G, H, S, u)
         if sweep >= 2 and np.abs(u - old).max(initial=0.0) < 1e-9 * np.abs(u).max(initial=1.0):
             break
     assert weight is not None
     gap = rows.gap(u)
     u = system.refine(G, S, u, rows.slope(gap, weight, S))
-    halves = u.reshape(J, 2, 3)
-    white = noise.gap_covariance(start.pairs, halves[:, 0], halves[:, 1])
-    C, _ = gap_covariance(gap, inlier, white, start.pairs, shared, take.seconds)
+    joints = _split_unknowns(start.pairs, u)
+    C, _ = gap_covariance(gap, inlier, noise.gap_covariance(*joints), start.pairs, shared, take.seconds)
     N = system.normal(G, np.asarray(np.linalg.inv(C)))
     lost = fires | np.asarray((rows.seen & (weight == 0)).any(axis=0))
-    return Solution(start.pairs, halves[:, 0], halves[:, 1], weight, N, basis, C, lost, factor=system.factor)
+    return Solution(*joints, weight, N, system.basis, C, lost, factor=system.factor)
+
+
+def _set_up(start: PairFits, noise: Noise | None, held: Bools | None) -> tuple[System, Floats]:
+    """The normal equations of all joints, corrected for orientation noise where it is given, and (6J,) [m] `start`."""
+    basis = free_basis(start, held)
+    factor = np.ones(6 * len(start.pairs)) if noise is None else row_factors(start, noise, held)
+    u = np.concatenate([start.p_child_joint, start.p_parent_joint], axis=1).ravel()
+    return System(start.pairs, basis, factor), basis @ (basis.T @ u)
+
+
+def _split_unknowns(pairs: Ints, u: Floats) -> tuple[Ints, Floats, Floats]:
+    """Pairs, and the joint (J, 3) [m] of each in child and in parent, from the unknowns (6J,)."""
+    halves = u.reshape(len(pairs), 2, 3)
+    return pairs, halves[:, 0], halves[:, 1]
 
 
 def _level_noise(noise: Noise, relative: Floats) -> tuple[Noise, Floats]:
@@ -200,8 +208,10 @@ def _level_noise(noise: Noise, relative: Floats) -> tuple[Noise, Floats]:
     return level, over_frames(lambda part: part / usual, relative)
 
 
-def _steps_of(source: RowTake, noise: Noise, joints: tuple[Ints, Floats, Floats]) -> Steps:
-    """By how much gaps of rows change from frame to frame; noise: of the sensors in a row."""
+def _steps_of(source: RowTake | None, noise: Noise, joints: tuple[Ints, Floats, Floats]) -> Steps | None:
+    """By how much gaps of rows change from frame to frame; noise: of the sensors in a row. None: rows are frames."""
+    if source is None or source.digest is None:
+        return None
     white = source.every * noise.gap_variance(*joints)
 
     def measure(a: int, scale: float, before: Ints, after: Ints) -> Floats:

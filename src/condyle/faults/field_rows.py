@@ -232,7 +232,7 @@ def _skins(blocks: Blocks) -> Iterator[Floats]:
     """(b, 3, G) of each joint, displacements in its bodies' own axes: its angles, their squares, the next joints'."""
     for part in blocks_of(len(blocks.pairs), 3 * 8 * blocks.count * sum(GROUP_COLUMNS[:LOCAL_GROUPS])):
         joints = np.arange(part.start, part.stop)
-        for a, own in zip(joints.tolist(), blocks.features(joints, world=False), strict=True):
+        for a, own in zip(joints.tolist(), blocks.features(joints), strict=True):
             columns = [one.reshape(blocks.count, 3, -1) for one in (own, *pull_skin(blocks, a))]
             yield np.concatenate(columns, axis=2)
 

@@ -56,7 +56,7 @@ def to_csv(chains: Sequence[AxisChain], fit_id: str | None) -> bytes:
     text = io.StringIO()
     text.write(f"# condyle {__version__} axes{f' of fit {fit_id}' if fit_id else ''}\n")
     for number, chain in enumerate(chains, start=1):
-        names = " to ".join(_keep_printable(name) for name in (chain.base, chain.tool))
+        names = "".join(one if one.isprintable() else " " for one in f"{chain.base} to {chain.tool}")
         text.write(f"# chain {number}: {names}, zero at {chain.zero_time:.6g} s\n")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -99,10 +99,6 @@ def _format(one: Measured | None, scale: float) -> list[str]:
 def _round(value: float) -> str:
     """To 10 decimals: far below what any sensor tells."""
     return repr(round(value, 10) + 0.0)
-
-
-def _keep_printable(name: str) -> str:
-    return "".join(letter if letter.isprintable() else " " for letter in name)
 
 
 def _describe_chain(chain: AxisChain) -> dict[str, Any]:

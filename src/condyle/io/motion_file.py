@@ -311,11 +311,6 @@ def open_motion(place: str | Path, skeleton: Skeleton | None = None) -> MotionFi
         raise error.at(file) from None
 
 
-def read_motion(place: str | Path, skeleton: Skeleton | None = None) -> Motion:
-    """The played motion in the folder of a fit: `open_motion(place, skeleton).motion()`."""
-    return open_motion(place, skeleton).motion()
-
-
 def _match_arrays(arrays: dict[str, StoredArray], skeleton: Skeleton) -> MotionFile:
     names, joints = (_read_names(arrays[name].whole(), name) for name in ("names", "joints"))
     for what, there, wanted in (

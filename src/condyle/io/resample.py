@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import CondyleError, UsageError
+from ..errors import CondyleError
 from ..findings import Finding
 from ..maths.arrays import Floats, Ints
 from ..maths.robust import median
@@ -38,24 +38,18 @@ class BodySamples(NamedTuple):
     quaternion: Floats
 
 
-def resample_streams(
-    streams: Sequence[BodySamples], *, rate: float | None = None
-) -> tuple[Floats, Floats, Floats, list[Finding]]:
+def resample_streams(streams: Sequence[BodySamples]) -> tuple[Floats, Floats, Floats, list[Finding]]:
     """Time (n,) [s], positions (n, m, 3), quaternions (n, m, 4) of m streams, and what was done.
 
     Where all stamps are those of one clock, nothing is interpolated and nothing told; a stream that lacks a stamp has
-    NaN there. Otherwise the clock is that of the fastest stream (and of the next fastest where that one is silent), or
-    a grid of `rate` [Hz]: positions are interpolated by cubics, orientations along the shortest arc. Across a gap of
-    more than three periods of a stream there is NaN.
+    NaN there. Otherwise the clock is that of the fastest stream (and of the next fastest where that one is silent):
+    positions are interpolated by cubics, orientations along the shortest arc. Across a gap of more than three periods
+    of a stream there is NaN.
     """
-    if rate is not None and not 0 < rate < np.inf:
-        raise UsageError(f"rate {rate} Hz is not a positive number", code="bad-option")
     known = [_clean(stream, len(streams)) for stream in streams]
     if not any(len(stream.time) for stream in known):
         raise CondyleError("no stream has a single pose", code="no-data")
-    time, rows = (
-        (_find_one_clock(known) or (_find_ticks(known), None)) if rate is None else (_make_grid(known, rate), None)
-    )
+    time, rows = _find_one_clock(known) or (_find_ticks(known), None)
     stamps = sum(len(stream.time) for stream in known)
     if len(time) * len(known) * 7 > max(MOST_RESAMPLED_NUMBERS, MOST_EMPTY_SHARE * 7 * stamps):
         raise CondyleError(TOO_LARGE, code="file-too-large")
@@ -69,16 +63,7 @@ def resample_streams(
     if rows is not None:
         return time, position, quaternion, []
     seen = np.asarray(np.isfinite(position[:, :, 0]).any(axis=1))
-    return time[seen], take_rows(position, seen), take_rows(quaternion, seen), [_describe(known, rate)]
-
-
-def _make_grid(streams: Sequence[BodySamples], rate: float) -> Floats:
-    """Times at `rate` [Hz] from the first stamp of all to the last."""
-    first = min(stream.time[0] for stream in streams if len(stream.time))
-    last = max(stream.time[-1] for stream in streams if len(stream.time))
-    if not (last - first) * rate < MOST_RESAMPLED_NUMBERS:
-        raise CondyleError(TOO_LARGE, code="file-too-large")
-    return np.asarray(first + np.arange(int((last - first) * rate * (1 + 1e-12)) + 1) / rate)
+    return time[seen], take_rows(position, seen), take_rows(quaternion, seen), [_describe(known)]
 
 
 def interpolate(stream: BodySamples, time: Floats) -> tuple[Floats, Floats]:
@@ -193,14 +178,13 @@ def _find_ticks(streams: Sequence[BodySamples]) -> Floats:
     return time
 
 
-def _describe(streams: Sequence[BodySamples], rate: float | None) -> Finding:
+def _describe(streams: Sequence[BodySamples]) -> Finding:
     rates = [1 / _find_period(stream.time) for stream in streams if len(stream.time) > 1]
     fastest = min(streams, key=_rank_slowness).name
     said = ", ".join(f"{each:.4g}" for each in rates[:6]) + (", ..." if len(rates) > 6 else "")
-    clock = f"the clock of {fastest}" if rate is None else f"a grid of {rate:g} Hz"
     text = (
-        f"the {len(streams)} streams have clocks of their own ({said} Hz) and were interpolated onto {clock}; "
-        f"gaps longer than {LONGEST_GAP_PERIODS:.0f} samples stay empty"
+        f"the {len(streams)} streams have clocks of their own ({said} Hz) and were interpolated onto the clock of "
+        f"{fastest}; gaps longer than {LONGEST_GAP_PERIODS:.0f} samples stay empty"
     )
     return Finding(
         "common-clock", "info", text, tuple(s.name for s in streams), value=max(rates, default=0.0), unit="Hz"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Literal, get_args
 
@@ -65,9 +65,9 @@ class FitOptions:
             object.__setattr__(self, name, check_repairs(getattr(self, name)))
         for name in ("world", "intervals", "prepare", "belong"):
             object.__setattr__(self, name, check_flag(getattr(self, name), name))
-        for _, _, kind in self.kinds:
-            if kind not in ("ball", "hinge"):
-                raise UsageError(f"kinds has '{kind}' where ball or hinge is expected", code="bad-option")
+        for name in ("tree", "loops"):
+            object.__setattr__(self, name, check_pairs(getattr(self, name), name))
+        object.__setattr__(self, "kinds", check_kinds(self.kinds))
         both = [name for name in self.fix if name in self.no_fix]
         if both:
             raise UsageError(f"the repair '{both[0]}' is asked for and switched off", code="bad-option")
@@ -90,10 +90,11 @@ class FitOptions:
         return {**plain, "kinds": [list(one) for one in kinds]} if kinds else plain
 
 
-def check_pairs(pairs: Iterable[tuple[str, str]], what: str) -> tuple[tuple[str, str], ...]:
-    """Pairs of names, checked: two each, and of two different bodies."""
-    out = []
-    for pair in check_several(pairs, what):
+def check_pairs(pairs: Iterable[tuple[str, str]] | Mapping[str, str | None], what: str) -> tuple[tuple[str, str], ...]:
+    """Pairs of names, (parent, child) or {child: parent}, checked: two each, and of two different bodies."""
+    listed = [(p, c) for c, p in pairs.items() if p is not None] if isinstance(pairs, Mapping) else pairs
+    out = dict[tuple[str, str], None]()
+    for pair in check_several(listed, what):
         if (
             not isinstance(pair, Sequence)
             or isinstance(pair, str)
@@ -103,8 +104,7 @@ def check_pairs(pairs: Iterable[tuple[str, str]], what: str) -> tuple[tuple[str,
             raise UsageError(f"{what} has {pair!r} where a pair of body names is expected", code="bad-tree")
         if pair[0] == pair[1]:
             raise UsageError(f"{what} joins '{pair[0]}' to itself; name two bodies", code="bad-tree")
-        if (pair[0], pair[1]) not in out:
-            out.append((pair[0], pair[1]))
+        out[pair[0], pair[1]] = None
     return tuple(out)
 
 
@@ -114,6 +114,8 @@ def check_kinds(kinds: Iterable[tuple[str, str, str]]) -> tuple[tuple[str, str, 
     for kind in found:
         if isinstance(kind, str) or not isinstance(kind, Sequence) or len(kind) != 3:
             raise UsageError(f"kinds has {kind!r} where two bodies and a kind are expected", code="bad-call")
+        if kind[2] not in ("ball", "hinge"):
+            raise UsageError(f"kinds has '{kind[2]}' where ball or hinge is expected", code="bad-option")
     return found
 
 

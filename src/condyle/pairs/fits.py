@@ -149,15 +149,14 @@ def _orthonormal(columns: Floats) -> Floats:
     return np.stack([first, second, cross * np.sign(np.sum(cross * third, axis=1, keepdims=True))], axis=2)
 
 
-def fit_joints(sums: PairSums, ridge: float, ridge_parent: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
+def fit_joints(sums: PairSums, ridge: float) -> tuple[Floats, Floats, Floats]:
     """Joints (..., 3) [m] in child and parent of pairs (...), and their residual [m], infinite without frames.
 
     For thousands of pairs and windows: no rank and no axes, but a pair that hardly turns has a joint all the same.
 
-    ridge   [rad^2] half mean square rotation below which the joint is drawn towards the child's sensor; ridge_parent:
-            towards the parent's
+    ridge   [rad^2] half mean square rotation below which the joint is drawn towards the child's sensor
     """
-    return fit_laid_out(lay_out_sums(sums), ridge, ridge_parent)
+    return fit_laid_out(lay_out_sums(sums), ridge)
 
 
 def lay_out_sums(sums: PairSums) -> PairSums:

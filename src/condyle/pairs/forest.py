@@ -53,9 +53,9 @@ def _lengths(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Flo
     return np.asarray(np.sqrt(np.einsum("nji,nji->nj", gap, gap)))
 
 
-def _robust(take: Take, pairs: Ints, length: Floats, rounds: int = 2) -> Floats:
+def _robust(take: Take, pairs: Ints, length: Floats) -> Floats:
     """(J,) median gap of each pair [m], its joint fitted without the frames that are far off in `length` (n, J)."""
-    for _ in range(rounds):
+    for _ in range(2):
         far = length > FAR_GAP_MEDIANS * median(length, np.inf)
         again = np.flatnonzero(far.any(axis=0))
         if not len(again):

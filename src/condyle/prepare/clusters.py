@@ -19,6 +19,7 @@ from ..model.recording import MATRIX, Bodies, PlacedMarker, Recording, axes_matr
 from ..model.take import CENTRE
 from ..model.units import metres_per
 from ..model.values import dataclass
+from .marker_names import without_subject
 from .marker_swaps import (
     MarkerCluster,
     MarkerSwap,
@@ -214,7 +215,7 @@ def match_marker(name: str, labels: Sequence[str]) -> int | None:
 
     None where there is none; raises where two labels match equally well.
     """
-    for same in (str, _without_subject, lambda text: _without_subject(text).casefold()):
+    for same in (str, without_subject, lambda text: without_subject(text).casefold()):
         found = [k for k, label in enumerate(labels) if same(label.strip()) == same(name.strip())]
         if len(found) > 1:
             which = " and ".join(f"'{labels[k]}'" for k in found[:2])
@@ -224,10 +225,6 @@ def match_marker(name: str, labels: Sequence[str]) -> int | None:
         if found:
             return found[0]
     return None
-
-
-def _without_subject(label: str) -> str:
-    return label.rpartition(":")[2].strip()
 
 
 def _columns(recording: Recording, bodies: Mapping[str, Sequence[str]]) -> dict[str, int]:
@@ -247,8 +244,8 @@ def _unknown(recording: Recording, marker: str, body: str) -> CondyleError:
     import difflib
 
     assert recording.markers is not None
-    labels = {_without_subject(label).casefold(): label for label in recording.markers.names}
-    near = difflib.get_close_matches(_without_subject(marker).casefold(), list(labels), 3, 0.6)
+    labels = {without_subject(label).casefold(): label for label in recording.markers.names}
+    near = difflib.get_close_matches(without_subject(marker).casefold(), list(labels), 3, 0.6)
     some = recording.markers.names[:12]
     more = f" and {len(recording.markers.names) - 12} more" if len(recording.markers.names) > 12 else ""
     hint = f"near it are {', '.join(labels[name] for name in near)}" if near else f"there are {', '.join(some)}{more}"

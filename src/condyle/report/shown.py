@@ -112,7 +112,7 @@ class MotionPieces:
         return np.asarray(at, np.int64)
 
 
-def choose_packing(source: MotionFile, *, every: int = 1) -> MotionPieces:
+def choose_packing(source: MotionFile) -> MotionPieces:
     """A motion with its steps chosen by the size of the figure and the noise of its sensors."""
     clock = Clock.of(source.time, source.segment)
     looked = _look(source)
@@ -137,7 +137,7 @@ def choose_packing(source: MotionFile, *, every: int = 1) -> MotionPieces:
         np.array([_gap_step(*one) for one in zip(joints, gaps[:, 0].tolist(), most.tolist(), strict=True)]),
     )
     masked = _stretches(looked.masked, clock, source.time)
-    return MotionPieces(source, clock, packing, every, looked.few, low, high, gaps, masked)
+    return MotionPieces(source, clock, packing, 1, looked.few, low, high, gaps, masked)
 
 
 def pack_pieces(shown: MotionPieces, most: int = MOTION_MAX_BYTES) -> tuple[MotionPieces, tuple[Piece, ...]]:

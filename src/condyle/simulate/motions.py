@@ -182,9 +182,9 @@ def _part(name: str) -> str:
     return name[2:] if name.startswith(("l_", "r_")) else name
 
 
-def _rise(time: Floats, ramp: float = 0.6) -> Floats:
-    """0 before zero, 1 after `ramp` seconds, smooth between."""
-    return np.asarray(0.5 - 0.5 * np.cos(np.pi * np.clip(time / ramp, 0, 1)))
+def _rise(time: Floats) -> Floats:
+    """0 before zero, 1 after 0.6 s, smooth between."""
+    return np.asarray(0.5 - 0.5 * np.cos(np.pi * np.clip(time / 0.6, 0, 1)))
 
 
 def _sines(rng: np.random.Generator, shape: tuple[int, ...], time: Floats, low: float, high: float) -> Floats:

@@ -142,6 +142,7 @@ def test_segments_are_files_by_number_and_all_trees_are_in_each(tmp_path: Path) 
     np.testing.assert_allclose(takes[1].p_world_body, expected.p_world_body, atol=PLACES)
 
 
+@pytest.mark.costly
 def test_a_motion_that_is_too_long_is_in_several_files_which_ezc3d_reads_to_the_last_frame(tmp_path: Path) -> None:
     one = moving.links(("ball",))
     motion = _repeated(one.motion, 70_001)

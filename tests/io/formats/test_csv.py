@@ -8,7 +8,7 @@ import pytest
 from condyle.errors import CondyleError
 from condyle.model.take import Take
 from condyle.prepare.read import read
-from tests.make.size import cut_lengths
+from tests.make.size import cut_lengths, trials
 from tests.make.texts import take_fault, take_of
 
 BODY = "{0}.px,{0}.py,{0}.pz,{0}.qw,{0}.qx,{0}.qy,{0}.qz"
@@ -272,7 +272,7 @@ def test_a_file_cut_between_two_rows_with_no_declared_length_is_a_shorter_file(p
 
 
 def test_a_file_with_bytes_changed_is_read_or_refused_and_never_a_crash(path: Path, rng: np.random.Generator) -> None:
-    for _ in range(600):
+    for _ in trials(150, 600):
         damaged = bytearray(WHOLE.encode())
         for place in rng.integers(0, len(damaged), 3):
             damaged[place] = int(rng.choice(list(b'\x00\xff,."\n\r#=e-9 ')))

@@ -13,14 +13,12 @@ from condyle.live.sources._vrpn_messages import (
     VRPN_HEADER,
     VrpnHeader,
     check_cookie,
-    pack_message,
-    pack_name,
-    pack_pose,
     read_header,
     read_name,
     read_pose,
 )
 from tests.live.hostile import check
+from tests.make.vrpn import pack_message, pack_name, pack_pose
 
 NUMBERS = np.array([1.0, 2.0, 3.0, 0.1, 0.2, 0.3, 0.4])
 

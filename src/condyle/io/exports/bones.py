@@ -98,7 +98,7 @@ def build_bones(links: Sequence[Link], world: Room, human: Sequence[bool]) -> li
         known = link.segment if human[k] else None
         origin = _origin(link, below)
         R = link.R_near if link.parent < 0 else R_world_body[link.parent] @ _rest_start(link, known)
-        tip = _tip(link, below, origin, known)
+        tip = _tip(below, origin, known)
         wanted = _find_finger_rest(links, k, human, world)
         if known is not None:
             wanted = world.direction(rest_direction(known))
@@ -162,7 +162,7 @@ def _pair(link: Link, below: Sequence[Link]) -> tuple[Link, Link] | None:
     return None
 
 
-def _tip(link: Link, below: Sequence[Link], origin: Floats, known: Segment | None) -> Floats | None:
+def _tip(below: Sequence[Link], origin: Floats, known: Segment | None) -> Floats | None:
     """The bone's end (3,) [m] in the body's frame, where joints tell one or the sensor of a limb does; else None."""
     if known is not None:
         for part in MAIN_CHILD[known.part]:

@@ -42,7 +42,7 @@ def build_figure(
     poses = forward(skeleton, motion) if machines and any(joint.kind == "slider" for joint in skeleton.loops) else None
     chain, people = _chain_links(skeleton, motion, poses, machines=machines)
     R_parent, R_free, p_free = _motion(skeleton, motion, chain)
-    frame = _nearest_frame(skeleton, motion)
+    frame = _nearest_frame(motion)
     chain = _with_places(chain, R_free, frame)
     human = _whose(chain, people)
     up, findings = _up(chain, human, R_free, up or motion.up)
@@ -211,7 +211,7 @@ def _measure_travel(figure: Figure, poses: Take | None) -> Floats:
 
 def _links(skeleton: Skeleton, motion: Motion, segments: Mapping[str, Segment], *, machines: bool) -> list[Link]:
     """Every body as the skeleton has it: free bodies first, then parents before children."""
-    mean, frame = reference_rotations(skeleton, motion), _nearest_frame(skeleton, motion)
+    mean, frame = reference_rotations(skeleton, motion), _nearest_frame(motion)
     place = {name: k for k, name in enumerate(motion.free)}
     eye, zero = np.eye(3), np.zeros(3)
     found = [Link(name, -1, "free", zero, zero, None, eye, eye, segments.get(name)) for name in motion.free]
@@ -241,7 +241,7 @@ def _links(skeleton: Skeleton, motion: Motion, segments: Mapping[str, Segment], 
     return found
 
 
-def _nearest_frame(skeleton: Skeleton, motion: Motion) -> int:
+def _nearest_frame(motion: Motion) -> int:
     """The frame nearest to the mean of every joint's rotation, among those in which most is known."""
     if not motion.frames:
         return 0

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import CondyleError, UsageError
-from ...io.log_records import ClockKind, Layout
+from ...io.log_records import Layout
 from ...io.tables.vocabulary import Thing, read_column_names
 from ...maths.arrays import Floats, Ints
 from ...model.recording import Convention
@@ -33,7 +33,7 @@ class Channels(NamedTuple):
         return samples[:, self.columns]
 
 
-def read_channels(word: str, labels: Sequence[str], units: Sequence[str] = (), clock: ClockKind = "device") -> Channels:
+def read_channels(word: str, labels: Sequence[str], units: Sequence[str] = ()) -> Channels:
     """What the labels say: `hip_x hip_y hip_z hip_qx hip_qy hip_qz hip_qw`; raises where they name no body.
 
     units  of the channels, as the stream states them; empty where it does not
@@ -57,7 +57,7 @@ def read_channels(word: str, labels: Sequence[str], units: Sequence[str] = (), c
     columns = [column for thing in bodies for column in thing.position]
     columns += [column for thing in bodies for column in thing.rotation]
     columns += [column for thing in markers for column in thing.position]
-    layout = Layout(word, _names(bodies), _names(markers), convention, clock)
+    layout = Layout(word, _names(bodies), _names(markers), convention)
     return Channels(layout, np.array(columns, np.int64))
 
 

@@ -21,7 +21,7 @@ from ._cursor import Cursor, widen
 from ._gathering import MOST_BODIES
 
 QUALISYS_HEADER = struct.Struct("<II")  # bytes of the whole packet, its type
-ERROR, COMMAND, XML, DATA, NO_MORE_DATA = 0, 1, 2, 3, 4  # types
+ERROR, COMMAND, XML, DATA = 0, 1, 2, 3  # types
 QUALISYS_FRAME_HEAD = struct.Struct("<QII")  # time [us], number of the frame, components
 COMPONENT_HEAD = struct.Struct("<II")  # bytes of the component, its type
 BODIES = 5  # type of the component of rigid bodies as matrices

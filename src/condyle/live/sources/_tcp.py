@@ -1,17 +1,21 @@
-"""A connection that is opened again when it is lost, for protocols that stream over TCP."""
+"""Protocols that stream over TCP: a connection that is opened again when it is lost, and messages out of its bytes."""
 
 from __future__ import annotations
 
 import select
 import socket
 import time
+from typing import Generic, TypeVar
 
 from ...errors import CondyleError
+from ..source import Packet, PacketError, now
+from ._gathering import FRAME_MAX_S, Gatherer
 from ._sockets import find_host
 
 CONNECT_TIMEOUT_S = 3.0
 RECONNECT_PERIOD_S = 0.5  # s between two tries to reach a server that went away
 TCP_CHUNK_BYTES = 2**16
+Header = TypeVar("Header")
 
 
 class Connection:
@@ -69,3 +73,78 @@ class Connection:
 
     def close(self) -> None:
         self.drop(self.fault)
+
+
+class StreamSource(Generic[Header]):
+    """Messages of a server: headers that say how long the bodies are, and these. A protocol says what is in both; poses
+    that come one by one are gathered by `frames`.
+    """
+
+    head_bytes: int
+
+    def __init__(self, word: str, connection: Connection, frames: Gatherer | None = None) -> None:
+        self.word = word
+        self.ended, self.bad_packets = False, 0
+        self._fault, self._frames, self._connection = "", frames, connection
+        self._begin()
+
+    def _begin(self) -> None:
+        """Where a connection is new nothing of the one before counts."""
+        self._opened = self._connection.opened
+        self._buffer = bytearray()
+        self._header: Header | None = None
+        self._passed = 0  # bytes of a message that is not read, still to come
+
+    def _read_head(self, part: bytes) -> Header | None:
+        """The header, or None where no body is read behind it; raises PacketError where it is none."""
+        raise NotImplementedError
+
+    def _count_body(self, header: Header) -> int:
+        """Bytes behind a header."""
+        raise NotImplementedError
+
+    def _take(self, header: Header, body: bytes, arrival: float) -> list[Packet]:
+        """The packets that a message ends; raises PacketError where it is none of the protocol's."""
+        raise NotImplementedError
+
+    @property
+    def fault(self) -> str:
+        return self._connection.fault or self._fault
+
+    def read(self, timeout: float) -> list[Packet]:
+        packets = [] if self._frames is None else self._frames.flush()
+        data = self._connection.receive(min(timeout, FRAME_MAX_S))
+        if self._connection.opened != self._opened:
+            self._begin()
+        self._buffer += data
+        arrival = now()
+        while (part := self._cut_part()) is not None:
+            header, self._header = self._header, None
+            try:
+                if header is None:
+                    self._header = self._read_head(part)
+                else:
+                    packets += self._take(header, part, arrival)
+            except PacketError as error:
+                self.bad_packets += 1
+                self._fault = error.text
+                if header is None:  # where the next message begins is not known
+                    self._connection.drop(error.text)
+                    self._buffer.clear()
+        return packets
+
+    def _cut_part(self) -> bytes | None:
+        """The next whole header or body at the front of the bytes."""
+        skipped = min(self._passed, len(self._buffer))
+        del self._buffer[:skipped]
+        self._passed -= skipped
+        need = self.head_bytes if self._header is None else self._count_body(self._header)
+        if self._passed or len(self._buffer) < need:
+            return None
+        part = bytes(self._buffer[:need])
+        del self._buffer[:need]
+        return part
+
+    def close(self) -> None:
+        self.ended = True
+        self._connection.close()

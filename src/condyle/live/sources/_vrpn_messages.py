@@ -14,15 +14,14 @@ from ...maths.arrays import Floats
 from ..source import PacketError
 from ._cursor import Cursor
 
-COOKIE_BYTES = 24
-COOKIE = b"vrpn: ver. 07.35  0".ljust(COOKIE_BYTES, b"\0")
 VRPN_HEADER = struct.Struct(">IIIiiI")  # bytes of header and body, seconds, microseconds, sender, kind, count
+COOKIE = b"vrpn: ver. 07.35  0".ljust(VRPN_HEADER.size, b"\0")
 MOST_MESSAGE_BYTES = 2**16
 SENDER_NAME, KIND_NAME = -1, -2  # kinds of messages that give a name to a number
 POSE_MESSAGE = "vrpn_Tracker Pos_Quat"
-_ALIGN = 8
-_LENGTH = struct.Struct(">I")
-_POSE = struct.Struct(">iI7d")  # sensor, nothing, place, quaternion xyzw
+MESSAGE_ALIGN_BYTES = 8
+NAME_LENGTH = struct.Struct(">I")
+VRPN_POSE = struct.Struct(">iI7d")  # sensor, nothing, place, quaternion xyzw
 
 
 class VrpnHeader(NamedTuple):
@@ -47,35 +46,17 @@ def read_header(data: bytes) -> VrpnHeader:
     size = length - VRPN_HEADER.size
     if not 0 <= size <= MOST_MESSAGE_BYTES:
         raise PacketError(f"a message of {length} bytes is none of VRPN")
-    return VrpnHeader(size, size + -size % _ALIGN, seconds + micros / 1e6, sender, kind)
+    return VrpnHeader(size, size + -size % MESSAGE_ALIGN_BYTES, seconds + micros / 1e6, sender, kind)
 
 
 def read_name(body: bytes) -> str:
     """The name in a SENDER_NAME or KIND_NAME."""
     cursor = Cursor(body)
-    cursor.unpack(_LENGTH)
+    cursor.unpack(NAME_LENGTH)
     return cursor.name()
 
 
 def read_pose(body: bytes) -> tuple[int, Floats]:
     """The sensor of a tracker, and its place and quaternion xyzw (7,)."""
-    sensor, _, *numbers = Cursor(body).unpack(_POSE)
+    sensor, _, *numbers = Cursor(body).unpack(VRPN_POSE)
     return sensor, np.array(numbers)
-
-
-def pack_message(kind: int, sender: int, body: bytes, time: float = 0.0) -> bytes:
-    """A message."""
-    seconds, rest = divmod(time, 1.0)
-    head = VRPN_HEADER.pack(VRPN_HEADER.size + len(body), int(seconds), round(rest * 1e6), sender, kind, 0)
-    return head + body + bytes(-len(body) % _ALIGN)
-
-
-def pack_name(kind: int, number: int, name: str) -> bytes:
-    """SENDER_NAME or KIND_NAME."""
-    text = name.encode() + b"\0"
-    return pack_message(kind, number, _LENGTH.pack(len(text)) + text)
-
-
-def pack_pose(kind: int, sender: int, sensor: int, numbers: Floats, time: float) -> bytes:
-    """A pose as a server sends it."""
-    return pack_message(kind, sender, _POSE.pack(sensor, 0, *numbers), time)

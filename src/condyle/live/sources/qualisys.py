@@ -6,7 +6,7 @@ import numpy as np
 
 from ...io.log_records import Layout
 from ...model.recording import Convention
-from ..source import Packet, PacketError, now
+from ..source import Packet
 from ._qualisys_packets import (
     DATA,
     ERROR,
@@ -20,7 +20,7 @@ from ._qualisys_packets import (
     read_text,
 )
 from ._sockets import parse_address
-from ._tcp import Connection
+from ._tcp import Connection, StreamSource
 
 QUALISYS_PORT = 22223  # of the little-endian protocol
 QUALISYS_VERSION = "1.20"
@@ -30,64 +30,32 @@ GREETING = b"".join(
 CONVENTION = Convention("matrix", unit="mm", stated=frozenset({"rotation", "unit"}))
 
 
-class QualisysSource:
+class QualisysSource(StreamSource[QualisysHeader]):
     """The rigid bodies that a server streams while it measures. Single markers are not read."""
 
+    head_bytes = QUALISYS_HEADER.size
+
     def __init__(self, host: str, port: int = QUALISYS_PORT) -> None:
-        self.word = f"qualisys:{host}" if port == QUALISYS_PORT else f"qualisys:{host}:{port}"
-        self.ended, self.bad_packets = False, 0
-        self._fault = ""
+        word = f"qualisys:{host}" if port == QUALISYS_PORT else f"qualisys:{host}:{port}"
         self._layout: Layout | None = None
-        self._connection = Connection(host, port, GREETING, "Qualisys")
-        self._begin()
+        super().__init__(word, Connection(host, port, GREETING, "Qualisys"))
 
     def _begin(self) -> None:
-        """Where a connection is new nothing of the one before counts."""
-        self._opened = self._connection.opened
-        self._buffer = bytearray()
-        self._header: QualisysHeader | None = None
+        super()._begin()
         self._names: list[str] = []
 
-    @property
-    def fault(self) -> str:
-        return self._connection.fault or self._fault
+    def _read_head(self, part: bytes) -> QualisysHeader:
+        return read_header(part)
 
-    def read(self, timeout: float) -> list[Packet]:
-        data = self._connection.receive(timeout)
-        if self._connection.opened != self._opened:
-            self._begin()
-        return self._take_bytes(data, now())
+    def _count_body(self, header: QualisysHeader) -> int:
+        return header.size
 
-    def _take_bytes(self, data: bytes, arrival: float) -> list[Packet]:
-        """The frames that bytes of the stream end."""
-        packets: list[Packet] = []
-        self._buffer += data
-        while True:
-            need = QUALISYS_HEADER.size if self._header is None else self._header.size
-            if len(self._buffer) < need:
-                return packets
-            part = bytes(self._buffer[:need])
-            del self._buffer[:need]
-            header, self._header = self._header, None
-            try:
-                if header is None:
-                    self._header = read_header(part)
-                else:
-                    packets += self._take_packet(header.kind, part, arrival)
-            except PacketError as error:
-                self.bad_packets += 1
-                self._fault = error.text
-                if header is None:  # where the next packet begins is not known
-                    self._connection.drop(error.text)
-                    self._buffer.clear()
-                    return packets
-
-    def _take_packet(self, kind: int, body: bytes, arrival: float) -> list[Packet]:
-        if kind == ERROR:
+    def _take(self, header: QualisysHeader, body: bytes, arrival: float) -> list[Packet]:
+        if header.kind == ERROR:
             self._fault = f"the server says: {read_text(body)}"
-        elif kind == XML:
+        elif header.kind == XML:
             self._names = read_names(body)
-        elif kind == DATA and (frame := read_frame(body)) is not None:
+        elif header.kind == DATA and (frame := read_frame(body)) is not None:
             self._fault = ""
             layout = self._find_layout(len(frame.place))
             values = np.concatenate([frame.place.ravel(), frame.turn.ravel()])
@@ -100,10 +68,6 @@ class QualisysSource:
         if self._layout is None or self._layout.bodies != names:
             self._layout = Layout(self.word, names, convention=CONVENTION)
         return self._layout
-
-    def close(self) -> None:
-        self.ended = True
-        self._connection.close()
 
 
 def open_source(address: str) -> QualisysSource:
