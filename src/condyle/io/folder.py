@@ -35,7 +35,7 @@ import msgspec
 from ..errors import CondyleError, UsageError, check_path
 from ..findings import Finding
 from . import FIELD, FIT_FILES, MANIFEST, REPORT, SKELETON
-from .atomic import PREFIX, flush_folder, keep_mode, open_locked, read_small, remove_locked
+from .atomic import PREFIX, flush_file, flush_folder, keep_mode, open_locked, read_small, remove_locked
 
 LOCK, STAGE, JOURNAL = f"{PREFIX}lock", f"{PREFIX}stage", f"{PREFIX}journal"
 # names that Windows keeps for itself, with superscript digits as well, whatever ending and blanks follow
@@ -428,6 +428,6 @@ def _sum_file(file: Path) -> FileSum:
 def _flush_file(file: Path) -> None:
     handle = os.open(file, os.O_RDWR | getattr(os, "O_BINARY", 0))
     try:
-        os.fsync(handle)
+        flush_file(handle)
     finally:
         os.close(handle)

@@ -19,6 +19,7 @@ from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
+from typing import Literal
 
 from ..errors import CondyleError
 from ..maths.spool import ARRAY_BYTES, largest_in_memory
@@ -46,12 +47,20 @@ def count_cores() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
+def choose_start() -> Literal["forkserver", "spawn"]:
+    """How processes are started. A fork of what has called Accelerate, as numpy does on macOS when it is imported, may
+    die in its first product.
+    """
+    can = "forkserver" in multiprocessing.get_all_start_methods()
+    return "forkserver" if can and sys.platform != "darwin" else "spawn"
+
+
 class Processes:
     """An engine of so many processes."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
-        kind = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+        kind = choose_start()
         self._context = multiprocessing.get_context(kind)
         if kind == "forkserver":
             self._context.set_forkserver_preload(_PRELOADED)
