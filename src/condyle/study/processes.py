@@ -22,6 +22,7 @@ from multiprocessing.connection import Connection
 from typing import Literal
 
 from ..errors import CondyleError
+from ..maths.children import shield_children
 from ..maths.spool import ARRAY_BYTES, largest_in_memory
 from ..maths.threads import THREAD_VARIABLES
 from .engine import WorkerDied
@@ -91,7 +92,9 @@ class Processes:
                 outer.set_exception(error)
 
         try:
-            pool.submit(run_step, step).add_done_callback(pass_on)
+            with shield_children():
+                inner = pool.submit(run_step, step)
+            inner.add_done_callback(pass_on)
         except BrokenProcessPool:  # it died while it had nothing to do
             self._drop(pool)
             return self.submit(step)
@@ -117,7 +120,9 @@ class Processes:
         """Raises where no process can be started at all."""
         pool = self._make_pool()
         try:
-            pool.submit(os.getpid).result()
+            with shield_children():
+                begun = pool.submit(os.getpid)
+            begun.result()
         except (BrokenProcessPool, OSError) as error:
             self.close()
             raise CondyleError(
@@ -125,6 +130,9 @@ class Processes:
                 f'if __name__ == "__main__": ({error})',
                 code="no-worker",
             ) from None
+        except BaseException:  # an interrupt: the process would find nobody there, and say so at length
+            self.close()
+            raise
         self._idle.append(pool)
 
 
