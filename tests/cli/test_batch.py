@@ -134,7 +134,7 @@ def test_a_signal_to_all_processes_at_any_moment_is_one_sentence() -> None:
     """As a terminal sends Ctrl-C: those that are started hear it too, while they import and when nobody waits."""
     rng = random.Random(21)
     words = [str(Path(sys.executable).with_name("condyle")), *WORDS]
-    for k in trials(3, 12):
+    for k in trials(3, 6):
         number = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)[k % 3]
         with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True) as one:
             assert one.stderr is not None

@@ -337,10 +337,13 @@ def _clear(folder: Path) -> None:
             _remove_tree(left)
 
 
-def clear_folder(folder: Path) -> None:
-    """Finishes or removes what a killed writer left in a folder, which goes where nothing else is in it."""
+def clear_folder(folder: Path, wait: float = 0.0) -> None:
+    """Finishes or removes what a killed writer left in a folder, which goes where nothing else is in it.
+
+    wait  [s] for a writer that is at its end
+    """
     if folder.is_dir():
-        with lock_folder(folder):
+        with lock_folder(folder, wait):
             _clear(folder)
         with suppress(OSError):  # something else is in it
             folder.rmdir()

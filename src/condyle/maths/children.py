@@ -1,4 +1,4 @@
-"""Processes that this one starts, and Ctrl-C, which a terminal sends to all of them."""
+"""Processes that this one starts, and Ctrl-C and HUP, which a terminal sends to all of them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ ENDING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # of the last two a system
 
 @contextmanager
 def shield_children() -> Iterator[None]:
-    """Processes that are started in the block never hear Ctrl-C, not while they import either: whoever started them
-    ends them. A signal that comes meanwhile is heard after the block, or a process would find nobody there when it has
-    started; on Windows Ctrl-C is lost.
+    """Processes that are started in the block never hear Ctrl-C or HUP, not while they import either: whoever started
+    them ends them. A signal that comes meanwhile is heard after the block, or a process would find nobody there when it
+    has started; on Windows Ctrl-C is lost.
     """
     with _defer_signals(), _hide_interrupts():
         yield
@@ -46,7 +46,7 @@ def _defer_signals() -> Iterator[None]:
 
 @contextmanager
 def _hide_interrupts() -> Iterator[None]:
-    """What is started in the block inherits that it passes Ctrl-C by."""
+    """What is started in the block inherits that it passes them by."""
     if not hasattr(signal, "pthread_sigmask"):
         import ctypes
 
@@ -59,9 +59,10 @@ def _hide_interrupts() -> Iterator[None]:
         return
     from multiprocessing import resource_tracker
 
-    resource_tracker.ensure_running()  # where it starts in the block, it lets signals through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
     try:
+        resource_tracker.ensure_running()  # another would know nothing of what it had noted; it hears no INT and TERM
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -75,7 +75,8 @@ class Processes:
         return self._workers
 
     def submit(self, step: TakeStep) -> Future[LedgerRecord]:
-        pool = self._idle.pop() if self._idle else self._make_pool()
+        with shield_children():  # what a pool is made of is noted by a process that must not end before this one
+            pool = self._idle.pop() if self._idle else self._make_pool()
         outer: Future[LedgerRecord] = Future()
         outer.set_running_or_notify_cancel()
 
@@ -118,9 +119,9 @@ class Processes:
 
     def _check(self) -> None:
         """Raises where no process can be started at all."""
-        pool = self._make_pool()
         try:
             with shield_children():
+                pool = self._make_pool()
                 begun = pool.submit(os.getpid)
             begun.result()
         except (BrokenProcessPool, OSError) as error:
