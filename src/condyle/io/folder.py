@@ -42,6 +42,7 @@ LOCK, STAGE, JOURNAL = f"{PREFIX}lock", f"{PREFIX}stage", f"{PREFIX}journal"
 DEVICES = re.compile(r"(con|conin\$|conout\$|prn|aux|nul|(com|lpt)[\d¹²³]) *(\..*)?", re.IGNORECASE)
 FORBIDDEN = re.compile(r'[<>:"|?*]')  # in names of files on Windows
 MANIFEST_MOST_BYTES = 2**24  # of a manifest or a journal
+NAME_MOST_BYTES = 255  # of a file, on every system
 LOCK_LONGEST_WAIT_S = 10.0  # that a reader waits for a writer that moves its files in, which takes milliseconds
 LOCK_RETRY_S = 0.02
 
@@ -397,6 +398,7 @@ def _is_inside(folder: Path, name: str) -> bool:
     """Whether a name stays in the folder, or in a folder right in it, on every system."""
     parts = PurePosixPath(name).parts
     inside = 0 < len(parts) <= 2 and not any(part in ("..", "/") or "\\" in part or ":" in part for part in parts)
+    inside = inside and all(len(part.encode(errors="surrogatepass")) <= NAME_MOST_BYTES for part in parts)
     return inside and not (len(parts) == 2 and (folder / parts[0]).is_symlink())
 
 
