@@ -1,8 +1,9 @@
 """What lies behind the readers, by the thousand: spoilt takes and stages, damaged folders, files of options and logs.
 
-`python -m benchmarks.adversity --runs 20000`; `--only poses` for one class; `--resume --runs 1000000` goes on behind
-the last seed of each row, may be ended at any time, and goes on again another night. What is done, the limits and what
-counts as a failure are those of tests/fuzz/behind.py; runs that failed are kept in tests/fuzz/test_behind.py.
+`python -m benchmarks.adversity --runs 20000`; `--only poses` for one class; `--resume --in-all 1000000` goes on behind
+the last seed of each row towards a million runs that the classes share, may be ended at any time, and goes on again
+another night. What is done, the limits and what counts as a failure are those of tests/fuzz/behind.py; runs that failed
+are kept in tests/fuzz/test_behind.py.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ from condyle.io.atomic import open_atomic
 from .harness import RESULTS, Table, progress, versions
 
 ROWS, PAGE = RESULTS / "adversity.json", RESULTS / "adversity.md"
-AT_ONCE = 500  # runs of one process, after which the table is written: a long run may be ended at any time
+AT_ONCE = 1000  # runs of one process, after which the table is written: a long run may be ended at any time
+MILLION = 10**6  # runs in all that the table is to come to
+PERCENT = {  # of the runs in all: classes whose runs cost little have more of them
+    "poses": 6, "folders": 22, "options": 42, "profiles": 12, "studies": 4, "verbs": 3, "stages": 7, "logs": 4,
+}  # fmt: skip
 HEADS = ("class", "runs", "worked through", "most frequent refusals", "mean [s]", "slowest [s]", "memory [MB]")
 HEADS += ("failures", "seeds", "measured")
 FAILURES = HEADS.index("failures")
@@ -44,9 +49,10 @@ HOW = (
     "each going on behind the last seed with the code of its day; a row with a failure begins anew "
     "once that is mended, and its seed is kept in the tests."
 )
-MILLION = (
-    "A million runs of each class were not made: at these means they are {hours:.0f} hours of one core. `python -m "
-    "benchmarks.adversity --resume --runs 1000000` goes on towards them from these rows."
+MISSING = (
+    "{done:,} runs in all. The script is made for a million, shared by what a run costs ({shares}): {missing:,} are "
+    "missing, at these means {hours:.1f} hours of one core. `python -m benchmarks.adversity --resume --in-all 1000000` "
+    "goes on towards them from these rows."
 )
 
 
@@ -96,39 +102,67 @@ def read_row(cells: list[str]) -> tuple[str, Outcome]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=20_000, help="of each class (20000)")
+    parser.add_argument("--in-all", type=int, help="runs of all classes together, in place of --runs: each its share")
     parser.add_argument("--word", default="benchmark", help="other words spoil in other ways")
     parser.add_argument("--resume", action="store_true", help="go on behind the last seed of each row, with its word")
     parser.add_argument("--only", metavar="NAME,...", help="these classes; other rows of the table stay as they are")
     parser.add_argument("--dry", action="store_true", help="write nothing")
     given = parser.parse_args()
     rows = json.loads(ROWS.read_text(encoding="utf-8")) if ROWS.exists() else {}
-    failed = 0
+    aims = {name: share(name, given.in_all) if given.in_all else given.runs for name in CLASSES}
+    words, totals = dict[str, str](), dict[str, Outcome]()
     for name in given.only.split(",") if given.only else CLASSES:
         goes_on = given.resume and name in rows and rows[name][FAILURES] == "0"
-        word, total = read_row(rows[name]) if goes_on else (given.word, Outcome())
-        told = before = len(total.failures)
-        for outcome in measure(name, given.runs, word, total):
-            rows[name] = row(name, word, outcome)
-            progress(" | ".join(rows[name]))
-            for failure in outcome.failures[told:]:
-                progress(f"{name} {failure.why}\n{failure.trace}")
-            told = len(outcome.failures)
-            if not given.dry:
-                lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in rows.items())
-                for file, text in ((ROWS, "{\n" + lines + "\n}\n"), (PAGE, page(rows))):
-                    with open_atomic(file) as stream:
-                        stream.write(text.encode())
-        failed += told - before
-    return 1 if failed else 0
+        words[name], totals[name] = read_row(rows[name]) if goes_on else (given.word, Outcome())
+    told = dict.fromkeys(totals, 0)
+    for name in take_turns(aims, words, totals):
+        rows[name] = row(name, words[name], totals[name])
+        progress(" | ".join(rows[name]))
+        for failure in totals[name].failures[told[name] :]:
+            progress(f"{name} {failure.why}\n{failure.trace}")
+        told[name] = len(totals[name].failures)
+        if not given.dry:
+            write(rows)
+    return 1 if any(told.values()) else 0
+
+
+def share(name: str, runs: int) -> int:
+    """The runs of a class, of so many in all."""
+    return runs * PERCENT[name] // 100
+
+
+def take_turns(aims: dict[str, int], words: dict[str, str], totals: dict[str, Outcome]) -> Iterator[str]:
+    """The class whose total has grown, after every process: always the one that is farthest from its aim goes on."""
+    parts = {name: measure(name, aims[name], words[name], total) for name, total in totals.items()}
+    while left := [name for name, total in totals.items() if total.executions < aims[name]]:
+        name = min(left, key=lambda name: totals[name].executions / aims[name])
+        next(parts[name])
+        yield name
+
+
+def write(rows: dict[str, list[str]]) -> None:
+    lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in rows.items())
+    for file, text in ((ROWS, "{\n" + lines + "\n}\n"), (PAGE, page(rows))):
+        with open_atomic(file) as stream:
+            stream.write(text.encode())
 
 
 def page(rows: dict[str, list[str]]) -> str:
     about = ", ".join(f"{key} {value}" for key, value in versions().items() if key != "scipy")
     table = Table(HEADS, [rows[name] for name in CLASSES if name in rows])
-    hours = 1e6 * sum(float(cells[4]) for cells in rows.values()) / 3600
-    short = any(int(cells[1]) < 10**6 for cells in rows.values())
-    about = "\n\n".join([HOW, *([MILLION.format(hours=hours)] if short else []), f"{about}."])
+    about = "\n\n".join([HOW, describe_missing(rows), f"{about}."])
     return f"# Adversity behind the readers\n\n{about}\n\n{table}\n"
+
+
+def describe_missing(rows: dict[str, list[str]]) -> str:
+    """How many runs there are, and what is missing to a million."""
+    done = {name: read_row(cells)[1].executions for name, cells in rows.items()}
+    missing = {name: max(share(name, MILLION) - runs, 0) for name, runs in done.items()}
+    if not any(missing.values()):
+        return f"{sum(done.values()):,} runs in all."
+    hours = sum(float(rows[name][4]) * runs for name, runs in missing.items()) / 3600
+    shares = ", ".join(f"{name} {percent} %" for name, percent in PERCENT.items())
+    return MISSING.format(done=sum(done.values()), missing=sum(missing.values()), shares=shares, hours=hours)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from condyle.cli import main
 from condyle.model.options import FitOptions
 from condyle.model.take import OwnSkeleton
 from condyle.result.profile import make_profile
-from condyle.simulate import chain, linkage, simulate
+from condyle.simulate import Disturbances, chain, human, linkage, simulate
 from tests.make.performers import fit_chain, mount_chain
 
 from .conftest import NOISE
@@ -188,3 +189,29 @@ def test_an_unknown_option_is_answered_with_the_nearest_of_the_call(call, option
         call(recording, **options)
     assert caught.value.code == "bad-option"
     assert str(caught.value).startswith(words)
+
+
+def test_a_caller_for_whom_faults_of_arithmetic_are_errors_gets_the_same_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noise = Disturbances(position_noise=0.002, orientation_noise=0.01, missing=0.05)
+    world = simulate(human(), "exercise", seconds=6, seed=1, disturbances=noise)
+
+    def work(folder: Path) -> dict[str, bytes]:
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        condyle.write_take("take.csv", world.take)
+        fit = condyle.fit(condyle.read("take.csv"))
+        fit.save("out", report=False, export="bvh,glb,osim")
+        again = condyle.load("out")
+        again.export("mjcf,csv", "more")
+        again.write_angles("csv", "angles")
+        condyle.solve(world.take.slice(0, 60), again)
+        return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+    usual = work(tmp_path / "usual")
+    with np.errstate(all="raise"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert work(tmp_path / "strict") == usual
+    with pytest.raises(FloatingPointError), np.errstate(all="raise"):
+        np.float64(1e-300) * np.float64(1e-300)  # as the caller wants it, elsewhere

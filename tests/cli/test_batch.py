@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ import pytest
 from condyle.cli import main, steps
 from condyle.cli.terminal import CLEAR_LINE
 from condyle.model.progress import begin_step
+from tests.make.size import trials
 from tests.make.studies import write_small_take
 
 LONGEST_WAIT_S = 60.0
@@ -121,3 +125,26 @@ def test_a_run_that_is_interrupted_says_how_to_go_on(takes: Path) -> None:
     assert "Traceback" not in told
     assert not list(Path("study").rglob(".condyle-*"))
     assert 0 < len(Path("study/ledger.jsonl").read_text().splitlines()) < 31
+
+
+@pytest.mark.sized
+@pytest.mark.usefixtures("takes")
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_a_signal_to_all_processes_at_any_moment_is_one_sentence() -> None:
+    """As a terminal sends Ctrl-C: those that are started hear it too, while they import and when nobody waits."""
+    rng = random.Random(21)
+    words = [str(Path(sys.executable).with_name("condyle")), *WORDS]
+    for k in trials(3, 6):
+        number = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)[k % 3]
+        with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True) as one:
+            assert one.stderr is not None
+            while not Path("study/ledger.jsonl").exists() and one.poll() is None:
+                time.sleep(0.002)  # from when the study is there, processes are started
+            time.sleep(rng.uniform(0, 2.0))
+            with suppress(ProcessLookupError):
+                os.killpg(one.pid, number)
+            told = one.stderr.read().decode()  # until the last of them has ended
+        assert "Traceback" not in told
+        assert (one.wait(), told.count("\n")) in ((128 + number, 1), (0, 0)), told
+        assert not list(Path("study").rglob(".condyle-*"))
+        shutil.rmtree("study", ignore_errors=True)

@@ -5,11 +5,13 @@ import json
 import os
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import condyle
 from condyle.cli.terminal import (
     CLEAR_LINE,
     choose_status,
@@ -155,6 +157,21 @@ def test_a_terminal_without_escapes_gets_blanks_over_the_line_before(monkeypatch
     monkeypatch.setenv("WT_SESSION", "1")
     redraw("takes")
     assert screen.getvalue().endswith(CLEAR_LINE + "takes")
+
+
+def test_escapes_are_written_by_this_file_alone_which_knows_what_a_console_shows() -> None:
+    folder = Path(condyle.__file__).parent
+    found = [file.name for file in folder.rglob("*.py") if "\\x1b[" in file.read_text(encoding="utf-8")]
+    assert found == ["terminal.py"]
+
+
+def test_a_line_is_drawn_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = measure(monkeypatch, 20, 20)
+    screen = io.StringIO()
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("COLUMNS", "20")
+    redraw("12 frames", screen)
+    assert (screen.getvalue(), errors.getvalue()) == (f"\r{'12 frames':19}\r", "")
 
 
 def test_an_indent_is_kept_in_every_line_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

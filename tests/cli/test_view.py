@@ -41,6 +41,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], None]]:
     def stop(event: threading.Event, timeout: float | None = None) -> bool:
         if not sys._getframe(1).f_code.co_filename.endswith("view.py"):  # threads wait for events too
             return wait(event, timeout)
+        assert timeout is not None, "on Windows Ctrl-C would not end it"
         for call in calls:
             call()
         raise KeyboardInterrupt

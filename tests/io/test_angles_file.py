@@ -12,10 +12,12 @@ from condyle.io.angles_file import (
     to_facts,
     write_angles_csv,
     write_angles_parquet,
+    write_events_csv,
     write_mot,
     write_tables,
 )
 from condyle.model.angles import AngleColumn, Angles, SegmentFrame
+from condyle.model.gait_events import GaitEvent
 
 FRAME = SegmentFrame(
     "thigh_l", "l\nthigh", np.eye(3), np.radians([1.0, np.nan, 2.0]), "functional", "Y: joint to joint"
@@ -102,3 +104,10 @@ def test_a_wrong_format_is_named_with_the_choices(words: str) -> None:
     with pytest.raises(UsageError, match="choose from csv, mot, parquet"):
         parse_angle_formats(words)
     assert parse_angle_formats("CSV, .mot,csv") == ("csv", "mot")
+
+
+def test_the_body_of_an_event_is_no_formula(tmp_path: Path) -> None:
+    write_events_csv(
+        tmp_path / "events.csv", [GaitEvent(0.5, 0, "l", "strike", "=foot"), GaitEvent(-1, 0, "r", "off", "b")]
+    )
+    assert (tmp_path / "events.csv").read_text().splitlines()[1:] == ["0.5,0,l,strike,'=foot", "-1,0,r,off,b"]

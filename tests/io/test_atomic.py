@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from pathlib import Path
-from typing import IO
+from types import SimpleNamespace
+from typing import IO, Any
 
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.io.atomic import open_atomic
+from condyle.io import atomic
+from condyle.io.atomic import flush_file, keep_mode, open_atomic
 
 
 def test_the_file_appears_whole_at_the_end_and_nothing_else_stays(tmp_path: Path) -> None:
@@ -90,3 +93,92 @@ def test_a_pipe_or_a_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
         pass
     assert stat.S_ISFIFO(path.stat().st_mode)
     assert os.listdir(tmp_path) == ["pipe"]
+
+
+class Windows:
+    """The module os as it is there: no file is renamed or removed while it is open, nor replaced while another program
+    has it open, as those in `held`.
+    """
+
+    name = "nt"
+
+    def __init__(self, held: tuple[str, ...] = ()) -> None:
+        self.held, self.open_files = held, set[int]()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def open(self, *given: Any) -> int:
+        handle = os.open(*given)
+        self.open_files.add(handle)
+        return handle
+
+    def close(self, handle: int) -> None:
+        if handle not in self.open_files:
+            raise OSError(9, "Bad file descriptor")
+        self.open_files.remove(handle)
+        os.close(handle)
+
+    def replace(self, one: Path, other: Path) -> None:
+        if self.open_files or Path(other).name in self.held:
+            raise PermissionError(13, "Access is denied")
+        os.replace(one, other)
+
+    def unlink(self, path: Path) -> None:
+        if self.open_files:
+            raise PermissionError(13, "Access is denied")
+        os.unlink(path)
+
+    def chmod(self, *_: object) -> None:
+        raise AssertionError("a file that cannot be written could not be moved or removed")
+
+
+@pytest.mark.parametrize("old", [None, b"old"])
+def test_on_windows_the_file_appears_whole_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: bytes | None
+) -> None:
+    monkeypatch.setattr(atomic, "os", Windows())
+    path = tmp_path / "a.csv"
+    if old is not None:
+        path.write_bytes(old)
+    with open_atomic(path) as stream:
+        stream.write(b"whole")
+    assert path.read_bytes() == b"whole"
+    assert os.listdir(tmp_path) == ["a.csv"]
+
+
+def test_on_windows_a_file_that_a_spreadsheet_has_open_is_one_sentence_and_nothing_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    system = Windows(held=("a.csv",))
+    monkeypatch.setattr(atomic, "os", system)
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"old")
+    with pytest.raises(CondyleError, match="cannot be written: Access is denied"), open_atomic(path) as stream:
+        stream.write(b"new")
+    assert (path.read_bytes(), os.listdir(tmp_path), system.open_files) == (b"old", ["a.csv"], set())
+
+
+def test_on_windows_no_mode_is_carried_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(atomic, "os", Windows())
+    (tmp_path / "old").touch()
+    (tmp_path / "new").touch()
+    keep_mode(tmp_path / "new", tmp_path / "old")
+
+
+@pytest.mark.parametrize("can", [True, False])
+def test_on_macos_a_file_goes_to_the_disk_and_not_to_the_memory_of_the_drive(
+    monkeypatch: pytest.MonkeyPatch, can: bool
+) -> None:
+    called: list[object] = []
+
+    def control(handle: int, command: int) -> None:
+        called.append(command)
+        if not can:
+            raise OSError(45, "Operation not supported")
+
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(atomic, "fcntl", SimpleNamespace(fcntl=control, F_FULLFSYNC=51))
+    monkeypatch.setattr("os.fsync", called.append)
+    flush_file(7)
+    assert called == ([51] if can else [51, 7])

@@ -284,3 +284,9 @@ def test_what_joins_a_fit_replaces_none_of_the_files_it_is_read_from(tmp_path: P
 def test_names_that_stand_twice_are_numbered_whatever_the_case_of_their_letters() -> None:
     assert number_names(["a", "b", "a", "a"]) == ["a", "b", "a-2", "a-3"]
     assert number_names(["a", "A", "a-2"]) == ["a", "A-2", "a-2-2"]
+
+
+def test_a_journal_with_a_name_that_no_system_has_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / ".condyle-journal").write_text('{"remove":["' + "A" * 300 + '/b"],"move":[]}')
+    with pytest.raises(CondyleError, match="is no name of a file in this folder"):
+        settle_folder(tmp_path)

@@ -1,13 +1,20 @@
 from __future__ import annotations
 
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import condyle
 from condyle.maths.series import (
     average_runs,
     block_medians,
     block_starts,
     correlated_square_sum,
+    count_frames,
     cut_blocks,
     even_places,
     even_step,
@@ -181,3 +188,85 @@ def test_turns_are_those_that_something_else_tells_also_beyond_a_gap(rng: np.ran
     assert abs(off[0]) < 0.5  # the zero is that of the other
     assert np.abs(np.diff(found)).max() < 1  # what is not known goes on evenly
     np.testing.assert_array_equal(follow_turns(np.full(4, np.nan), np.zeros(4), np.zeros(4, np.int64)), np.zeros(4))
+
+
+INTEGERS = ("int", "round", "ceil", "floor", "rint", "trunc", "astype")
+OF_TIME = re.compile(r"(^|_)(rate|fps|hz|seconds|step|period|time|duration|span)$|_S$|_HZ$")
+NO_FRAMES = {  # function that makes whole numbers of times, rates or steps, and why they are no count of frames
+    "estimate/registration.py _find_lags": "makes the frames, by a step that even_step limits",
+    "io/exports/mcap.py _write_part": "stamps in another unit",
+    "io/motion_file.py __getitem__": "steps are of a slice",
+    "io/resample.py _make_grid": "makes the frames, and refuses too many",
+    "live/excerpt.py _forget": "the number of a second of the session",
+    "live/excerpt.py add": "the number of a second of the session",
+    "live/transforms.py send": "stamps in another unit",
+    "prepare/latency.py _bracket": "the sample that a delay reaches, as far as delays may",
+    "prepare/latency.py _multiply_bands": "bands of frequencies, each of a frequency there is",
+    "report/pack.py _steps": "steps are of a length or a turn",
+    "report/recorded.py show_recorded": "steps are of a length",
+    "simulate/contacts.py plant_feet": "the foot that stands",
+    "simulate/disturb.py _spoil_samples": "runs of frames that may be longer than the simulation",
+    "simulate/disturb.py run_mask": "runs of frames that may be longer than the simulation",
+    "simulate/motions.py clock": "a simulation makes its frames",
+}
+
+
+def find_counts(source: str) -> Iterator[tuple[str, int]]:
+    """(function, line) of every whole number that is made of a product or quotient of times or rates."""
+    tree = ast.parse(source)
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        calls = [call for call in ast.walk(function) if isinstance(call, ast.Call)]
+        counted = {one for call in calls if name_of(call) == "count_frames" for one in ast.walk(call)}
+        for call in calls:
+            if call not in counted and any(is_of_time(part) for part in list_counted(call)):
+                yield function.name, call.lineno
+
+
+def list_counted(call: ast.Call) -> list[ast.AST]:
+    """What a call makes whole numbers of: products and quotients in its arguments, or the step of a range."""
+    name = name_of(call)
+    if name == "arange" and len(call.args) > 2:
+        return [call.args[2]]
+    inside = [call.func.value] if name == "astype" and isinstance(call.func, ast.Attribute) else call.args
+    parts = [part for one in inside if name in INTEGERS for part in ast.walk(one)]
+    return [p for p in parts if isinstance(p, ast.BinOp) and isinstance(p.op, ast.Mult | ast.Div | ast.FloorDiv)]
+
+
+def name_of(call: ast.Call) -> str:
+    return str(getattr(call.func, "attr", getattr(call.func, "id", "")))
+
+
+def is_of_time(part: ast.AST) -> bool:
+    names = (getattr(one, "attr", getattr(one, "id", "")) for one in ast.walk(part))
+    return any(OF_TIME.search(name) for name in names)
+
+
+def test_no_other_function_makes_a_count_of_frames_from_seconds() -> None:
+    package = Path(condyle.__file__).parent
+    found = {
+        f"{path.relative_to(package).as_posix()} {function}": line
+        for path in package.rglob("*.py")
+        for function, line in find_counts(path.read_text(encoding="utf-8"))
+    }
+    assert {place: line for place, line in found.items() if place not in NO_FRAMES} == {}
+    assert set(NO_FRAMES) <= set(found), "excused, and there no longer"
+
+
+@pytest.mark.parametrize(
+    "body", ["round(seconds * take.rate)", "int(WINDOW_S / step)", "(t / period).astype(int)", "np.arange(a, b, step)"]
+)
+def test_a_count_from_seconds_by_itself_is_found(body: str) -> None:
+    assert list(find_counts(f"def f(x):\n    return {body}\n")) == [("f", 2)]
+
+
+@pytest.mark.parametrize(
+    ("frames", "most", "nearest", "whole"),
+    [(2.6, 10, 3, 2), (1e30, 10, 10, 10), (np.inf, 10, 10, 10), (np.nan, 10, 0, 0), (-5.0, 10, 0, 0), (0.4, 0, 0, 0)],
+)
+def test_a_count_from_seconds_is_at_most_the_frames_there_are(
+    frames: float, most: int, nearest: int, whole: int
+) -> None:
+    assert count_frames(frames, most) == nearest
+    assert count_frames(frames, most, whole=True) == whole

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gc
 import os
 from collections import namedtuple
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -197,3 +199,29 @@ def test_many_arrays_together_are_as_large_as_one(rng: np.random.Generator, monk
     assert spool.side_by_side([values, 2 * values]).tobytes() == np.stack([values, 2 * values], axis=1).tobytes()
     assert not spool.zeros((200, 3)).any()
     assert spool.copy_array(values).flags.writeable
+
+
+def test_room_is_taken_at_once_where_the_system_has_no_call_for_it(
+    on_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "posix_fallocate")  # as on macOS and Windows
+    monkeypatch.setattr(spool, "BLOCK_BYTES", 1000)
+    mapped = spool._map_file(2500)
+    assert (len(mapped), mapped[:]) == (2500, bytes(2500))
+
+    class Full:
+        def __init__(self) -> None:
+            self.left = 2000
+
+        def write(self, data: bytes) -> None:
+            self.left -= len(data)
+            if self.left < 0:
+                raise OSError(28, "No space left on device")
+
+    @contextmanager
+    def open_full(*_: object, **__: object) -> Iterator[Full]:
+        yield Full()
+
+    monkeypatch.setattr("tempfile.TemporaryFile", open_full)
+    with pytest.raises(CondyleError, match="No space left on device"):
+        spool._map_file(2500)

@@ -239,6 +239,9 @@ def test_every_row_of_the_page_has_words_that_are_tried() -> None:
         "B78": ("io/test_skeleton_file.py", "is no JSON; write it anew with condyle fit -o"),
         "B82": ("io/exports/test_mcap.py", "longer than messages of ROS can count"),
         "B83": ("maths/test_arrays.py", "masked"),
+        "B84": ("io/tables/test_stamps.py", "is no number; write times as seconds"),
+        "B85": ("cli/test_batch.py", "stopped; what is done stays. To go on: "),
+        "B86": ("io/test_atomic.py", "cannot be written: Access is denied"),
         "B80": ("promises/test_files.py", "is a link to gone.csv, which is not there"),
     }
     for number, (file, words) in elsewhere.items():

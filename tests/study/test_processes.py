@@ -16,7 +16,7 @@ import pytest
 
 from condyle.maths.threads import THREAD_VARIABLES
 from condyle.study.engine import WorkerDied
-from condyle.study.processes import Processes, count_cores
+from condyle.study.processes import Processes, choose_start, count_cores
 from tests.make.studies import make_step, write_small_take
 
 LONGEST_WAIT_S = 60.0
@@ -124,3 +124,19 @@ def test_the_environment_is_as_before(engine: Processes, monkeypatch: pytest.Mon
     before = dict(os.environ)
     Processes(1).close()
     assert dict(os.environ) == before
+
+
+@pytest.mark.parametrize(
+    ("platform", "methods", "start"),
+    [
+        ("linux", ["fork", "spawn", "forkserver"], "forkserver"),
+        ("darwin", ["spawn", "fork", "forkserver"], "spawn"),
+        ("win32", ["spawn"], "spawn"),
+    ],
+)
+def test_processes_are_started_as_the_system_bears_it(
+    monkeypatch: pytest.MonkeyPatch, platform: str, methods: list[str], start: str
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr("multiprocessing.get_all_start_methods", lambda: methods)
+    assert choose_start() == start

@@ -17,7 +17,7 @@ from ..io.fit_id import hash_input, list_windows, make_fit_id, pack_options
 from ..io.format import Reading, ReadOptions
 from ..io.options_file import read_options
 from ..io.scale_file import factor_of
-from ..maths.threads import limit_threads
+from ..maths.threads import keep_arithmetic, limit_threads
 from ..model.field import FieldModel, Rod
 from ..model.options import OWN_TREE, FitOptions, Method, TreeScore
 from ..model.progress import begin_step
@@ -170,6 +170,7 @@ class Remounted:
         return replace(self, fits=tuple(fits))
 
 
+@keep_arithmetic()
 def fit_remounted(
     sources: Sequence[FilePath | Take],
     *,

@@ -18,6 +18,7 @@ from ..io.fit_id import make_fit_id
 from ..io.format import ReadOptions
 from ..io.options_file import describe_options, write_options
 from ..maths.arrays import Floats
+from ..maths.threads import keep_arithmetic
 from ..model.field import FieldModel
 from ..model.motion import Motion, forward
 from ..model.options import FitOptions
@@ -141,21 +142,25 @@ class Fit:
     files: tuple[Path, ...] = ()
 
     @cached_property
+    @keep_arithmetic()
     def take(self) -> Take:
         """The poses that the joints were fitted to: scaled, repaired and, where asked, straightened."""
         return self.frames.take()
 
     @cached_property
+    @keep_arithmetic()
     def motion(self) -> Motion:
         """The motion of the skeleton nearest to all sensors, by inverse kinematics."""
         return self.frames.motion()
 
     @cached_property
+    @keep_arithmetic()
     def gap(self) -> Floats:
         """(n, J, 3) [m] world vector from the parent's to the child's side of each joint; NaN where not seen."""
         return self.frames.gap
 
     @cached_property
+    @keep_arithmetic()
     def weight(self) -> Floats:
         """(n, J) [-] how much each gap counted; 0: not seen or weighted out."""
         return self.frames.weight
@@ -177,6 +182,7 @@ class Fit:
             {"method": skeleton.method, "scale": skeleton.scale, **skeleton.options},
         )
 
+    @keep_arithmetic()
     def scene(self, motion: Literal["ik", "play"] = "ik", names: Names = "anatomy", up: str | None = None) -> Scene:
         """The figure in motion, as it is exported.
 
@@ -191,6 +197,7 @@ class Fit:
         moved = play(self.skeleton, self.take) if motion == "play" else self.motion
         return Scene(self.skeleton, moved, self.take, names, up)
 
+    @keep_arithmetic()
     def angles(
         self,
         convention: str = "isb",
@@ -225,12 +232,14 @@ class Fit:
             take = hide_outliers(self.skeleton, self.place_turned(), self.weight)
         return find_joint_angles(self.skeleton, take, options)
 
+    @keep_arithmetic()
     def place_turned(self) -> Take:
         """The poses of a solved take, where sensors that report no position are as they were played."""
         from ..motion.known import place_turned
 
         return place_turned(self.skeleton, self.take, self.motion)
 
+    @keep_arithmetic()
     def gait_events(self, take: Take | None = None) -> tuple[GaitEvent, ...]:
         """When feet strike the room and leave it, in the order of time; empty where no foot was worn or makes steps.
 
@@ -240,6 +249,7 @@ class Fit:
 
         return find_gait_events(self.skeleton, self.take if take is None else take)[0]
 
+    @keep_arithmetic()
     def write_angles(
         self,
         formats: str = "csv",
@@ -284,6 +294,7 @@ class Fit:
                 files, findings = files + written, findings + notes
         return angles, Written(tuple(stage.folder / file.name for file in files), tuple(findings))
 
+    @keep_arithmetic()
     def axes(
         self,
         *,
@@ -303,6 +314,7 @@ class Fit:
 
         return find_chains(self.skeleton, self.take, base=base, tool=tool, zero=zero, flip=tuple(flip))
 
+    @keep_arithmetic()
     def write_axes(
         self,
         formats: str = "json,csv",
@@ -321,6 +333,7 @@ class Fit:
             files = write_axes(stage.path, name, chains, chosen, self.skeleton.fit_id)
         return tuple(stage.folder / file.name for file in files)
 
+    @keep_arithmetic()
     def save(
         self,
         folder: FilePath,
@@ -373,6 +386,7 @@ class Fit:
         skeleton = add_findings(skeleton, stage.findings)
         return replace(self, skeleton=skeleton, folder=Path(folder), files=stage.written)
 
+    @keep_arithmetic()
     def export(
         self,
         formats: str | Sequence[str],
@@ -396,6 +410,7 @@ class Fit:
         scene = replace(self.scene(motion, names, up), body_mass=body_mass)
         return write_figure(scene, formats, self._folder(folder), name)
 
+    @keep_arithmetic()
     def report(
         self, out: FilePath | None = None, *, figures: Literal["png", "svg", "pdf"] | None = None
     ) -> tuple[Path, ...]:
@@ -417,6 +432,7 @@ class Fit:
 
         return (write_page(self.folder, None if out is None else Path(out)),)
 
+    @keep_arithmetic()
     def retarget(self, lengths: Lengths) -> Fit:
         """The motion on a figure with other limb lengths: see `retarget_motion`. Its poses are those of that figure."""
         from ..io.skeleton_file import to_json
@@ -432,6 +448,7 @@ class Fit:
         gap = np.where(known[..., None], 0.0, np.nan) * np.ones(3)
         return Fit(skeleton, FramesInMemory(skeleton, poses, gap, known.astype(np.float64), motion))
 
+    @keep_arithmetic()
     def retarget_to_rig(self, rig: FilePath, bones: FilePath | Mapping[str, str] | None = None) -> RigMotion:
         """The motion on a rig that is given as BVH or GLB, whose feet stand where they stood; its `write` writes it.
 
@@ -444,6 +461,7 @@ class Fit:
             bones = read_bone_map(check_path(bones, "a map of bones"))
         return retarget_to_rig(self.scene().figure, read_rig(check_path(rig, "a rig")), bones)
 
+    @keep_arithmetic()
     def use_profile(self, profile: FilePath | Profile) -> Fit:
         """The fit with what is known of its performer as a prior on lengths; a finding says how much that mattered."""
         from ..io.skeleton_file import to_json
@@ -461,24 +479,28 @@ class Fit:
             raise UsageError("the fit is in no folder yet; save it, or name one", code="bad-call")
         return check_path(given, "a folder") if given is not None else self.folder or Path()
 
+    @keep_arithmetic()
     def plot_gaps(self, joints: Sequence[str] = ()) -> Any:
         """A matplotlib Figure: how far every joint, or that of these children, comes apart over time [mm]."""
         from ..report.notebook import plot_gaps
 
         return plot_gaps(self.skeleton, self.take, self.gap, joints)
 
+    @keep_arithmetic()
     def plot_lengths(self) -> Any:
         """A matplotlib Figure: limb lengths with their intervals."""
         from ..report.notebook import plot_lengths
 
         return plot_lengths(self.skeleton)
 
+    @keep_arithmetic()
     def plot_tree(self) -> Any:
         """A matplotlib Figure: the tree, with edges in question."""
         from ..report.notebook import plot_tree
 
         return plot_tree(self.skeleton)
 
+    @keep_arithmetic()
     def plot_angles(self, convention: str = "isb", **options: Unpack[AngleKeywords]) -> Any:
         """A matplotlib Figure: joint angles over time; `options`: see `angles`."""
         from ..report.angles import plot_angles
@@ -486,6 +508,7 @@ class Fit:
 
         return show_picture(plot_angles(self.angles(convention, **options)))
 
+    @keep_arithmetic()
     def page(self, height: int = 720) -> Any:
         """The page of the fit as a frame in a notebook, so many pixels high."""
         from tempfile import TemporaryDirectory
@@ -496,6 +519,7 @@ class Fit:
             (file,) = self.report(Path(scratch) / REPORT)
             return PageFrame(file.read_text(encoding="utf-8"), height)
 
+    @keep_arithmetic()
     def _repr_html_(self) -> str:
         from ..report.notebook import render_fit
 
@@ -506,6 +530,7 @@ class Fit:
         return str(self.skeleton)
 
 
+@keep_arithmetic()
 def load(place: FilePath) -> Fit:
     """The fit in a folder, given as the folder or as the skeleton.json in it.
 

@@ -21,7 +21,7 @@ from ..maths.threads import THREAD_VARIABLES
 from .interrupts import raise_signals
 from .steps import show_steps
 from .streams import end_output, replace_closed, spell_out_symbols
-from .terminal import DONE, DONE_WITH_WARNINGS, escape_text, print_error, print_json, wrap_error
+from .terminal import DONE, DONE_WITH_WARNINGS, escape_text, print_error, print_json, print_note, wrap_error
 
 VERBS = {
     "fit": "joints, tree and limb lengths from one or more recordings",
@@ -44,6 +44,7 @@ VERBS = {
     "demo": "the whole chain on a simulated recording, in a few seconds",
     "completion": "a script for bash, zsh, fish or tcsh that completes verbs, options and files",
 }
+INTERRUPTED_TEXT = "interrupted; nothing was left half written"  # where no verb has noted more
 INTERRUPTED = 130  # what a shell reports for a program ended by SIGINT
 EPILOG = (
     "condyle VERB --help, or condyle help VERB, tells the options of a verb. Exit status: 0 done, 1 failed, 2 wrong "
@@ -93,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except BaseException as error:  # C code may have made another error of an interrupt
             if signals.received is None and not isinstance(error, KeyboardInterrupt):
                 raise
-            print("condyle: interrupted; nothing was left half written", file=sys.stderr)
+            print_note("\n".join(getattr(error, "__notes__", [INTERRUPTED_TEXT])))
             return INTERRUPTED if signals.received is None else signals.received.status
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import join_command
 from .arguments import parse_whole
 from .streams import FAILED
-from .terminal import DONE, DONE_WITH_WARNINGS, escape_text, print_json, print_line, print_note
+from .terminal import DONE, DONE_WITH_WARNINGS, escape_text, print_json, print_line
 
 if TYPE_CHECKING:
     from ..study.batch import Study
@@ -63,9 +63,9 @@ def run(args: argparse.Namespace) -> int:
             parquet=args.parquet,
             tell=None if args.json or sys.stderr.isatty() else _print_take,  # a terminal shows the share that is done
         )
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         again = join_command(["condyle", *sys.argv[1:]])
-        print_note(f"stopped; what is done stays. To go on: `{again}`")
+        error.add_note(f"stopped; what is done stays. To go on: `{again}`")
         raise
     if args.json:
         print_json({"study": str(study), **vars(study)})

@@ -21,7 +21,7 @@ from .session import (
     run_session,
     take_guide,
 )
-from .terminal import DONE, escape_text, print_json, print_line, print_note, print_table
+from .terminal import DONE, escape_text, print_json, print_line, print_note, print_table, redraw
 
 if TYPE_CHECKING:
     from ..live.feed import Feed, SourceStatus
@@ -89,7 +89,8 @@ def _watch(feed: Feed, end: float | None, *, quiet: bool) -> None:
         left = STATUS_PERIOD_S if end is None else min(STATUS_PERIOD_S, max(end - time.monotonic(), 0.0))
         over = feed.wait(left) or (end is not None and time.monotonic() >= end)
         if live:
-            print(f"\r\x1b[K{escape_text(describe_status(feed))}", end="\n" if over else "", flush=True)
+            redraw(escape_text(describe_status(feed)), sys.stdout)
+            print(end="\n" if over else "", flush=True)
         elif not quiet and not over and time.monotonic() - shown >= PLAIN_STATUS_PERIOD_S:
             shown = time.monotonic()
             print_line(describe_status(feed))

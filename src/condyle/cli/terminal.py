@@ -50,14 +50,15 @@ def _has_escapes() -> bool:
     return os.environ.get("TERM") != "dumb" and (sys.platform != "win32" or "WT_SESSION" in os.environ)
 
 
-def redraw(text: str) -> None:
-    """A line on standard error in the place of the one before, cut to the width of the terminal."""
-    width = max(_count_columns(sys.stderr) - 1, 1)
+def redraw(text: str, stream: TextIO | None = None) -> None:
+    """A line, on standard error by default, in the place of the one before, cut to the width of the terminal."""
+    stream = stream or sys.stderr
+    width = max(_count_columns(stream) - 1, 1)
     if _width(text) > width:
         text = (_cut(text, width - 3) if width > 4 else "") + "..."[:width]
     blanks = " " * (width - _width(text))
-    sys.stderr.write(CLEAR_LINE + text if _has_escapes() else f"\r{text}{blanks}\r")
-    sys.stderr.flush()
+    stream.write(CLEAR_LINE + text if _has_escapes() else f"\r{text}{blanks}\r")
+    stream.flush()
 
 
 @contextmanager

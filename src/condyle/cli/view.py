@@ -8,6 +8,8 @@ import sys
 from .arguments import parse_port
 from .terminal import print_json, print_line
 
+INTERRUPT_LOOK_S = 0.5  # s: on Windows Ctrl-C ends no wait, it is seen after one
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("skeleton", metavar="DIR", help="folder that condyle fit wrote, or its skeleton.json")
@@ -31,7 +33,9 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.flush()
             if not args.no_open:  # not awaited: a browser in the terminal returns only when it is left
                 threading.Thread(target=webbrowser.open, args=(server.url,), daemon=True).start()
-            threading.Event().wait()
+            over = threading.Event()
+            while not over.wait(INTERRUPT_LOOK_S):
+                pass
     except KeyboardInterrupt:
         return 0
     return 0

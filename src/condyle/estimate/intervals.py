@@ -21,7 +21,7 @@ from ..maths import rotation
 from ..maths.arrays import evenly
 from ..maths.least_squares import INDEPENDENT_RATIO, clear_of, factor_columns, invert_normal, is_well_conditioned
 from ..maths.robust import median
-from ..maths.series import average_runs, block_starts, segment_slices
+from ..maths.series import average_runs, block_starts, count_frames, segment_slices
 from ..maths.spool import blocks as spool_blocks
 from ..maths.spool import blocks_of, empty, over_frames
 from ..model.values import dataclass
@@ -408,7 +408,7 @@ class Blocks:
     def __init__(self, take: Take, solution: Solution) -> None:
         self.angle_noise: Floats = np.zeros(len(solution.pairs))  # rad, of the angles about each axis
         rate = take.rate if np.isfinite(take.rate) else 1.0
-        length = max(1, min(round(rate / BLOCK_RATE_HZ), take.frames // BLOCK_MIN_COUNT))
+        length = max(1, count_frames(rate / BLOCK_RATE_HZ, take.frames // BLOCK_MIN_COUNT))
         self.length, self.step = length, length / rate
         first = block_starts(take.segment, length)
         self.pairs, self.first = solution.pairs, first
@@ -452,7 +452,7 @@ class Blocks:
 
     def count_blocks(self, seconds: float) -> int:
         """Blocks in so many seconds, at most those there are."""
-        return round(min(seconds / self.step, float(self.count)))
+        return count_frames(seconds / self.step, self.count)
 
     def differences(self, flat: Floats, lag: float) -> tuple[Floats, Floats]:
         """DZ and D'DZ of rows Z (3 b, F), where D takes differences over `lag` [s] within segments."""
@@ -762,7 +762,7 @@ def long_run(left: Floats, step: float, run: Ints) -> float:
     run   (b,) number of the segment of each block; segments have nothing to do with each other
     """
     n = len(left)
-    lags = min(max(1, round(CORRELATION_LAG_S / step)), n - 2)
+    lags = min(max(1, count_frames(CORRELATION_LAG_S / step, n)), n - 2)
     zero = float((left * left).sum())
     if zero <= 0:
         return 1.0

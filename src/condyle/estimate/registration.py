@@ -17,6 +17,7 @@ import numpy as np
 from ..io.resample import BodySamples, interpolate
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly, freeze
+from ..maths.series import count_frames, even_step
 from ..model.take import Take
 from ..model.values import dataclass
 
@@ -242,7 +243,7 @@ def _find_lags(tracks: _Tracks, pairs: Ints) -> list[float]:
         speeds.append(size / np.maximum(np.sqrt(np.square(size).sum(axis=1, keepdims=True)), 1e-12))
     n = 2 * len(grid)
     spectra = [np.fft.rfft(size, n, axis=1) for size in speeds]
-    most = min(round(DELAY_MOST_S / step), len(grid) - 1)
+    most = count_frames(DELAY_MOST_S / step, len(grid) - 1)
     together = sum(np.fft.irfft(np.conj(own[pairs[:, 0]]) * own[pairs[:, 1]], n, axis=1) for own in spectra)
     near = np.concatenate([np.asarray(together)[:, -most:], np.asarray(together)[:, : most + 1]], axis=1)
     best = np.argsort(-near.max(axis=1))[:MOST_LAGS]
@@ -251,8 +252,8 @@ def _find_lags(tracks: _Tracks, pairs: Ints) -> list[float]:
 
 
 def take_step(take: Take) -> float:
-    """[s] usual time from frame to frame, not below a hundredth."""
-    return max(float(np.median(np.diff(take.time))), 0.01)
+    """[s] usual time from frame to frame, at least a hundredth, nor so short that it would make many frames of each."""
+    return max(even_step(take.time), 0.01)
 
 
 def _fill(grid: Floats, time: Floats, values: Floats) -> Floats:

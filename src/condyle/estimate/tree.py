@@ -21,7 +21,7 @@ from ..maths.arrays import Bools, Floats, Ints, centre_positions, distinct
 from ..maths.graph import sides
 from ..maths.least_squares import SYMMETRIC_ENTRIES, WELL_CONDITIONED_MIN, is_well_conditioned
 from ..maths.robust import median
-from ..maths.series import correlated_square_sum
+from ..maths.series import correlated_square_sum, count_frames
 from ..maths.spool import blocks_of
 from ..model.take import Take
 from ..model.values import dataclass
@@ -174,7 +174,7 @@ class TimeBlocks:
 
     @classmethod
     def of(cls, frames: int, seconds: float) -> TimeBlocks:
-        count = int(np.clip(round(seconds / JACKKNIFE_BLOCK_S), JACKKNIFE_FEWEST, JACKKNIFE_MOST))
+        count = max(count_frames(seconds / JACKKNIFE_BLOCK_S, JACKKNIFE_MOST), JACKKNIFE_FEWEST)
         return cls(np.arange(frames) * count // max(frames, 1), count)
 
     def rows(self) -> list[slice]:

@@ -20,6 +20,7 @@ from ..model.gait_events import GaitEvent
 from .exports.osim import to_sto
 from .exports.registry import choose_formats
 from .exports.scene import number_file
+from .exports.take_csv import escape_name
 
 AngleUnit = Literal["deg", "rad"]
 ANGLE_FORMATS = ("csv", "mot", "parquet")
@@ -51,7 +52,8 @@ def write_events_csv(path: Path, events: Sequence[GaitEvent]) -> None:
     with path.open("w", encoding="utf-8", newline="") as stream:
         table = csv.writer(stream, lineterminator="\n")
         table.writerow(("time", "segment", "side", "event", "body"))
-        table.writerows((event.time, event.segment, event.side, event.kind, event.body) for event in events)
+        for event in events:
+            table.writerow((event.time, event.segment, event.side, event.kind, escape_name(event.body)))
 
 
 def describe_counting(angles: Angles, unit: AngleUnit) -> list[str]:

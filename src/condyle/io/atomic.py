@@ -24,6 +24,7 @@ else:
 
 PREFIX = ".condyle-"  # of the name of every file and folder that is there while something is written
 _READ_AT_ONCE = 2**20  # bytes
+_CLOSED = -1  # in the place of a descriptor
 _UNSUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # a file system without locks: there is no other writer
 
 
@@ -54,12 +55,13 @@ def open_atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         os.ftruncate(handle, 0)
         with os.fdopen(handle, "wb", closefd=False) as stream:
             yield stream
-        os.fsync(handle)
+        flush_file(handle)
         keep_mode(hidden, file)
         if os.name != "posix":  # where an open file cannot be renamed
             os.close(handle)
+            handle = _CLOSED
         os.replace(hidden, file)
-        if os.name == "posix":
+        if handle != _CLOSED:
             os.close(handle)
         handle = None
         flush_folder(file.parent)
@@ -96,7 +98,7 @@ def open_locked(path: Path) -> int | None:
 
 def remove_locked(path: Path, handle: int) -> None:
     """Removes a locked file and lets its lock go; nobody else can have had the lock in between."""
-    if os.name != "posix":  # where an open file cannot be removed
+    if os.name != "posix" and handle != _CLOSED:  # where an open file cannot be removed
         os.close(handle)
     with suppress(OSError):
         os.unlink(path)
@@ -126,10 +128,22 @@ def flush_folder(folder: Path) -> None:
             os.close(handle)
 
 
+def flush_file(handle: int) -> None:
+    """What was written to a file is on the disk: on macOS fsync leaves it in the memory of the drive."""
+    if sys.platform == "darwin":
+        with suppress(OSError):  # a file system that cannot
+            fcntl.fcntl(handle, fcntl.F_FULLFSYNC)
+            return
+    os.fsync(handle)
+
+
 def keep_mode(new: Path, old: Path) -> None:
-    """Gives a new file the mode of the one that it replaces, where there is one."""
-    with suppress(OSError):
-        os.chmod(new, old.stat().st_mode & 0o7777)
+    """Gives a new file the mode of the one that it replaces, where there is one. Windows knows one bit only, which
+    would keep the new file from being moved or removed.
+    """
+    if os.name == "posix":
+        with suppress(OSError):
+            os.chmod(new, old.stat().st_mode & 0o7777)
 
 
 def read_small(path: str | os.PathLike[str], most: int) -> bytes:

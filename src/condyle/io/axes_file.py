@@ -13,6 +13,7 @@ import numpy as np
 
 from .._version import __version__
 from ..model.axes import AxisChain, AxisRow, Measured
+from .exports.take_csv import escape_name
 
 AXES_FORMATS = ("json", "csv")
 AXES_NOTE = (
@@ -67,7 +68,8 @@ def to_csv(chains: Sequence[AxisChain], fit_id: str | None) -> bytes:
             theta_s, d_s, a_s, alpha_s = standard.tolist()
             writer.writerow(
                 [
-                    *(number, k, row.joint, row.kind, row.inner, row.outer, row.lie or ""),
+                    *(number, k, escape_name(row.joint), row.kind),
+                    *(escape_name(row.inner), escape_name(row.outer), row.lie or ""),
                     *_format(row.distance, 1000.0),
                     *_format(row.angle, _DEGREES),
                     *_format(row.offset, 1000.0)[:2],

@@ -35,13 +35,14 @@ import msgspec
 from ..errors import CondyleError, UsageError, check_path
 from ..findings import Finding
 from . import FIELD, FIT_FILES, MANIFEST, REPORT, SKELETON
-from .atomic import PREFIX, flush_folder, keep_mode, open_locked, read_small, remove_locked
+from .atomic import PREFIX, flush_file, flush_folder, keep_mode, open_locked, read_small, remove_locked
 
 LOCK, STAGE, JOURNAL = f"{PREFIX}lock", f"{PREFIX}stage", f"{PREFIX}journal"
 # names that Windows keeps for itself, with superscript digits as well, whatever ending and blanks follow
 DEVICES = re.compile(r"(con|conin\$|conout\$|prn|aux|nul|(com|lpt)[\d¹²³]) *(\..*)?", re.IGNORECASE)
 FORBIDDEN = re.compile(r'[<>:"|?*]')  # in names of files on Windows
 MANIFEST_MOST_BYTES = 2**24  # of a manifest or a journal
+NAME_MOST_BYTES = 255  # of a file, on every system
 LOCK_LONGEST_WAIT_S = 10.0  # that a reader waits for a writer that moves its files in, which takes milliseconds
 LOCK_RETRY_S = 0.02
 
@@ -337,10 +338,13 @@ def _clear(folder: Path) -> None:
             _remove_tree(left)
 
 
-def clear_folder(folder: Path) -> None:
-    """Finishes or removes what a killed writer left in a folder, which goes where nothing else is in it."""
+def clear_folder(folder: Path, wait: float = 0.0) -> None:
+    """Finishes or removes what a killed writer left in a folder, which goes where nothing else is in it.
+
+    wait  [s] for a writer that is at its end
+    """
     if folder.is_dir():
-        with lock_folder(folder):
+        with lock_folder(folder, wait):
             _clear(folder)
         with suppress(OSError):  # something else is in it
             folder.rmdir()
@@ -394,6 +398,7 @@ def _is_inside(folder: Path, name: str) -> bool:
     """Whether a name stays in the folder, or in a folder right in it, on every system."""
     parts = PurePosixPath(name).parts
     inside = 0 < len(parts) <= 2 and not any(part in ("..", "/") or "\\" in part or ":" in part for part in parts)
+    inside = inside and all(len(part.encode(errors="surrogatepass")) <= NAME_MOST_BYTES for part in parts)
     return inside and not (len(parts) == 2 and (folder / parts[0]).is_symlink())
 
 
@@ -428,6 +433,6 @@ def _sum_file(file: Path) -> FileSum:
 def _flush_file(file: Path) -> None:
     handle = os.open(file, os.O_RDWR | getattr(os, "O_BINARY", 0))
     try:
-        os.fsync(handle)
+        flush_file(handle)
     finally:
         os.close(handle)

@@ -25,7 +25,7 @@ from ..io.log_records import (
     decode_layout,
     walk_records,
 )
-from ..maths.series import usual_step
+from ..maths.series import count_frames, usual_step
 from ..model.clock import LATEST, find_origin
 from ..model.recording import Recording
 
@@ -148,7 +148,7 @@ def _thin(recording: Recording) -> Recording:
     assert recording.time is not None
     segment = np.zeros(recording.frames, np.int64) if recording.segment is None else recording.segment
     step = usual_step(np.maximum(np.diff(recording.time)[np.diff(segment) == 0], 0.0))
-    every = max(int(np.ceil(1 / (SOLVED_MOST_HZ * step))), 1) if np.isfinite(step) else 1
+    every = max(count_frames(np.ceil(1 / (SOLVED_MOST_HZ * step)), recording.frames), 1)
     if every == 1:
         return recording
     first = np.append(True, np.diff(segment) != 0)

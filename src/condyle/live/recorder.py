@@ -11,6 +11,7 @@ from zlib import crc32
 import numpy as np
 
 from ..errors import CondyleError
+from ..io.atomic import flush_file
 from ..io.log_records import (
     END,
     FRAME_RECORD,
@@ -152,7 +153,7 @@ class Recorder:
         if end == self._flushed:
             return
         try:
-            getattr(os, "fdatasync", os.fsync)(self._handle)
+            getattr(os, "fdatasync", flush_file)(self._handle)
             self._flushed = end
         except OSError as error:
             self.fault = self._describe(error)

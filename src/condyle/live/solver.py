@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..io.format import ReadOptions
+from ..maths.children import shield_children
 from ..model.options import FitOptions
 from ..model.skeleton import Skeleton
 from .excerpt import LogTail
@@ -85,7 +86,8 @@ class SolverProcess:
     def _start(self) -> None:
         self._connection, theirs = self._context.Pipe()
         self._process = self._context.Process(target=self._run, args=(self.asked, theirs), daemon=True)
-        self._process.start()
+        with shield_children():
+            self._process.start()
         theirs.close()
 
     @property

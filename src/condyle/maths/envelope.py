@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .arrays import Floats
+from .series import count_frames
 
 
 class LowerHull:
@@ -65,7 +66,7 @@ def lower_line(x: Floats, y: Floats, block: float) -> Floats:
     Over more than two blocks of x it is bent: straight between the middles of blocks, whose heights their own lines
     give. There are no more blocks than points, whatever x counts.
     """
-    count = max(1, int(min((x[-1] - x[0]) / block, len(x)))) if len(x) else 0
+    count = max(1, count_frames((x[-1] - x[0]) / block, len(x), whole=True)) if len(x) else 0
     if count < 3:
         return _line_of(x, y, x) if len(x) else np.empty(0)
     edges = np.linspace(x[0], x[-1], count + 1)

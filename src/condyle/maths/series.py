@@ -36,6 +36,20 @@ class EvenPlaces(NamedTuple):
     share: Floats
 
 
+def count_frames(frames: float, most: int, *, whole: bool = False) -> int:
+    """Frames, rows or blocks that a quotient of times stands for, at most those there are; 0 where it is no number.
+
+    most   frames there are
+    whole  those that lie wholly in it; else the nearest number
+
+    No other count is made from seconds: a clock may be wrong by any factor.
+    """
+    if not frames > 0:
+        return 0
+    least = min(frames, float(most))
+    return int(least) if whole else round(least)
+
+
 def mean_step(time: Floats) -> float:
     """Time between frames [s]; a hundredth where there is one frame only. None is shorter than a clock can count."""
     return max(float((time[-1] - time[0]) / (len(time) - 1)), SHORTEST_STEP_S) if len(time) > 1 else 0.01
@@ -121,7 +135,8 @@ def even_places(time: Floats, step: float | None = None) -> EvenPlaces | None:
     if off <= EVEN_CLOCK_MAX_OFF * mean and (step is None or abs(step - mean) <= SAME_FRAME_MAX_OFF * mean):
         return None
     step = even_step(time) if step is None else step
-    count = int(np.floor((time[-1] - time[0]) / step + SAME_FRAME_MAX_OFF)) + 1
+    most = MOST_EVEN_FRAMES * len(time)
+    count = count_frames((time[-1] - time[0]) / step + SAME_FRAME_MAX_OFF, most, whole=True) + 1
     clock = time[0] + step * np.arange(count)
     before = np.clip(np.searchsorted(time, clock, side="right") - 1, 0, len(time) - 2)
     share = (clock - time[before]) / (time[before + 1] - time[before])

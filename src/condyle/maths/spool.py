@@ -113,8 +113,10 @@ def _map_file(size: int) -> mmap.mmap:
     with _open_file(size) as stream:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(stream.fileno(), 0, size)
-        else:
-            stream.truncate(size)
+        else:  # of a file that was only made longer macOS keeps no room
+            for start in range(0, size, BLOCK_BYTES):
+                stream.write(bytes(min(BLOCK_BYTES, size - start)))
+            stream.flush()
         return mmap.mmap(stream.fileno(), size)
 
 

@@ -16,7 +16,7 @@ from ..errors import CondyleError, UsageError, check_number, import_extra, sugge
 from ..findings import Finding, Severity, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, Vector, evenly, freeze, freeze_array, to_numbers
-from ..maths.series import usual_step
+from ..maths.series import count_frames, usual_step
 from ..maths.spool import empty, hide, join_arrays, over_frames, seal, take_rows
 from .values import dataclass
 
@@ -264,11 +264,9 @@ class Take:
 
     def count_frames(self, seconds: float, every: int = 1) -> int:
         """Frames in so many seconds where every so-manieth is looked at, at most those there are; 0 for a take without
-        time. No other count is made from seconds: a clock may be wrong by any factor.
+        time.
         """
-        if not self.timed or not np.isfinite(self.rate):
-            return 0
-        return round(min(seconds * self.rate / every, float(self.frames)))
+        return count_frames(seconds * self.rate / every, self.frames) if self.timed else 0
 
     def index(self, name: str) -> int:
         """Position of a body by name; raises with the names there are."""

@@ -10,6 +10,7 @@ from ..errors import UsageError
 from ..findings import Finding
 from ..maths import rotation
 from ..maths.arrays import Floats, freeze
+from ..maths.threads import keep_arithmetic
 from ..model.motion import Motion, forward, match_bodies
 from ..model.skeleton import Skeleton
 from ..model.take import Take
@@ -41,6 +42,7 @@ class Departure:
         return self.findings[0].text if self.findings else "no body has both a measured and a played pose"
 
 
+@keep_arithmetic()
 def departure(skeleton: Skeleton, motion: Motion, take: Take) -> Departure:
     """Distance and angle between the measured pose of each body and its pose in the motion, frame by frame."""
     take, played = match_bodies(skeleton, take), forward(skeleton, motion)

@@ -17,7 +17,7 @@ from ..findings import Finding, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats
 from ..maths.robust import MAD_SD, median, quantile
-from ..maths.series import SHORTEST_STEP_S, segment_slices
+from ..maths.series import SHORTEST_STEP_S, count_frames, segment_slices
 from ..model.anatomy import Segment, find_segments
 from ..model.angles import Stride
 from ..model.gait_events import GaitEvent
@@ -174,8 +174,10 @@ def _count_frames(time: Floats, window: float) -> tuple[int, float]:
     step = float(median(np.diff(time))) if len(time) > 1 else 0.0
     if step <= SHORTEST_STEP_S:
         return max(1, len(time)), 2 * window
-    most = int(min(REST_MAX_WINDOW_S / 2 / step + 1e-6, len(time)))  # a whole number is not lost to rounding
-    half = max(1, round(min(window / step, most)))
+    most = count_frames(
+        REST_MAX_WINDOW_S / 2 / step + 1e-6, len(time), whole=True
+    )  # a whole number is not lost to rounding
+    half = max(1, count_frames(window / step, most))
     return half, 2 * half * step
 
 

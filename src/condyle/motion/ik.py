@@ -20,6 +20,7 @@ from ..maths.elimination import KinematicRig, dot
 from ..maths.robust import huber_weight
 from ..maths.series import segment_slices
 from ..maths.spool import copy_array, empty, over_frames, seal, zeros
+from ..maths.threads import keep_arithmetic
 from ..model.motion import (
     Motion,
     check_motion,
@@ -88,6 +89,7 @@ class MotionFit:
         return np.asarray(0.5 * (self.weight * self.residual**2).sum(axis=1))
 
 
+@keep_arithmetic()
 def fit_motion(
     skeleton: Skeleton,
     take: Take,
@@ -150,6 +152,7 @@ def fit_motion(
     return MotionFit(motion, run.sensors.weight, run.residual, run.steps, run.settled)
 
 
+@keep_arithmetic()
 def reach_targets(
     skeleton: Skeleton,
     start: Motion,

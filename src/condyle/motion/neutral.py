@@ -10,7 +10,7 @@ from ..errors import UsageError
 from ..io.exports.figure import find_axis
 from ..maths import rotation
 from ..maths.arrays import Floats, Ints
-from ..maths.series import mean_step, segment_slices
+from ..maths.series import count_frames, mean_step, segment_slices
 from ..model.take import UP_AXES
 from ..model.values import dataclass
 from .person import Body
@@ -85,8 +85,9 @@ def find_quiet(bodies: tuple[Body, ...], up: Floats) -> Ints | None:
         return None
     figure = people[0].figure
     for part in segment_slices(figure.segment):
-        width = round(QUIET_S / mean_step(figure.time[part])) if part.stop - part.start > 1 else 0
-        if width < 2 or part.stop - part.start <= width:
+        frames = part.stop - part.start
+        width = count_frames(QUIET_S / mean_step(figure.time[part]), frames) if frames > 1 else 0
+        if width < 2 or frames <= width:
             continue
         starts = np.arange(part.start, part.stop - width, max(width // 4, 1))
         calm = np.ones(len(starts), bool)
@@ -172,7 +173,8 @@ def _follow_facing(facing: Floats, time: Floats, up: Floats) -> Floats:
     flat = np.where(known, facing - np.outer(np.nan_to_num(facing) @ up, up), 0.0)
     total = np.concatenate([np.zeros((1, 3)), np.cumsum(flat, axis=0)])
     place = np.arange(len(time))
-    half = np.minimum(max(round(FACING_WINDOW_S / 2 / mean_step(time)), 1), np.minimum(place, place[::-1]))
+    reach = max(count_frames(FACING_WINDOW_S / 2 / mean_step(time), len(time)), 1)
+    half = np.minimum(reach, np.minimum(place, place[::-1]))
     mean = total[place + half + 1] - total[place - half]
     length = np.linalg.norm(mean, axis=1, keepdims=True)
     return np.where(length > 1e-9, mean / np.maximum(length, 1e-9), np.nan)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats
 from ..maths.spool import copy_array, over_frames, seal, zeros
+from ..maths.threads import keep_arithmetic
 from ..model.motion import Motion, free_bodies, match_bodies, measure_slide, order_joints, relate_rotations, time_motion
 from ..model.skeleton import Skeleton
 from ..model.take import Take
@@ -21,6 +22,7 @@ from .rails import follow_threads
 BRIDGED_GAP_MAX_S = 0.2  # s between the two known samples around a gap that is bridged
 
 
+@keep_arithmetic()
 def play(skeleton: Skeleton, take: Take, *, longest_gap: float = BRIDGED_GAP_MAX_S) -> Motion:
     """The motion that the recording shows, without any gap at the joints.
 

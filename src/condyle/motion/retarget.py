@@ -12,6 +12,7 @@ from ..findings import Finding, sort_findings
 from ..io.exports.build_figure import build_figure
 from ..io.exports.figure import find_axis
 from ..maths.arrays import Floats
+from ..maths.threads import keep_arithmetic
 from ..model.motion import Motion, check_motion, forward, free_bodies, order_joints
 from ..model.skeleton import Joint, Limb, Placement, Skeleton
 from ..model.take import Take
@@ -23,6 +24,7 @@ FACTORS = (1e-3, 1e3)  # of lengths, least and largest: a mouse, a mountain
 Lengths = float | Mapping[str, float] | Skeleton  # one factor, {body: factor}, or whose limb lengths are taken
 
 
+@keep_arithmetic()
 def retarget_motion(skeleton: Skeleton, motion: Motion, factors: Lengths) -> tuple[Skeleton, Motion]:
     """The skeleton with other limb lengths, and the motion on it.
 

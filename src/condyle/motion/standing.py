@@ -16,7 +16,7 @@ import numpy as np
 from ..maths import rotation
 from ..maths.arrays import Floats, Ints
 from ..maths.robust import median
-from ..maths.series import mean_step, segment_slices
+from ..maths.series import count_frames, mean_step, segment_slices
 from ..model.values import dataclass
 
 LEG_MAX_SHARE = 0.999  # of its length to which a leg may stretch: a straight knee has no plane
@@ -137,7 +137,7 @@ def bend_toes(poses: BonePoses, foot: Foot, R_rest: Floats) -> Floats:
     for first, stop in foot.stands:
         down[first:stop] = heights[first:stop, 0] > heights[first:stop, -1]
     for part in segment_slices(poses.segment):
-        width = min(max(1, round(TOES_RAMP_S / mean_step(poses.time[part]))), part.stop - part.start)
+        width = max(1, count_frames(TOES_RAMP_S / mean_step(poses.time[part]), part.stop - part.start))
         ramp = np.convolve(np.pad(down[part], width, mode="edge"), np.ones(width) / width, mode="same")
         down[part] = ramp[width:-width]
     flat = rotation.from_vector(

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
-from ..maths.series import average_runs
+from ..maths.series import average_runs, count_frames
 from ..maths.spool import (
     POSE_BYTES,
     blocks,
@@ -208,9 +208,7 @@ def _read(take: Take) -> _Read:
 
 def count_row_frames(take: Take) -> int:
     """Frames in a row of a take: as many as a 1/30 s has, fewer where that leaves too few rows."""
-    if not take.timed or not np.isfinite(take.rate):
-        return 1
-    return max(1, min(round(take.rate / ROW_RATE_HZ), take.frames // ROW_MIN_COUNT))
+    return max(1, count_frames(take.rate / ROW_RATE_HZ, take.frames // ROW_MIN_COUNT)) if take.timed else 1
 
 
 def digest_take(take: Take, good: Bools | None = None, every: int | None = None) -> Digest:
@@ -325,8 +323,7 @@ def _window_starts(take: Take) -> Ints:
     """First frames of windows of seven frames that no break divides, evenly spread; close together in a short take."""
     if not take.timed or take.frames <= DIFFERENCE_ORDER:
         return np.empty(0, np.int64)
-    rate = take.rate if np.isfinite(take.rate) else 0.0
-    apart = min(round(min(rate / DIFFERENCES_RATE_HZ, float(take.frames))), take.frames // NOISE_MAX_WINDOWS)
+    apart = count_frames(take.rate / DIFFERENCES_RATE_HZ, take.frames // NOISE_MAX_WINDOWS)
     starts = np.arange(0, take.frames - DIFFERENCE_ORDER, max(1, apart))
     step = np.diff(take.time)
     broken = (np.diff(take.segment) != 0) | (step > (1.5 / take.rate if np.isfinite(take.rate) else np.inf))

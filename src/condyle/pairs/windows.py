@@ -16,6 +16,7 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
+from ..maths.series import count_frames
 from ..model.take import Take
 from ..model.values import dataclass
 from .fits import fit_laid_out
@@ -131,7 +132,7 @@ def cut_windows(
     """
     every = count_skipped(take)
     rows = np.arange(first, stop, every)
-    count = int(np.clip((len(rows) * every / take.rate + 1e-9) // seconds, 1, len(rows)))
+    count = max(1, count_frames((len(rows) * every / take.rate + 1e-9) // seconds, len(rows)))
     size = len(rows) // count
     blocks = rows[: count * size].reshape(count, size)
     return _sum_blocks(take, good, blocks, np.zeros(count, dtype=np.int64), every, bodies)
@@ -139,7 +140,7 @@ def cut_windows(
 
 def count_skipped(take: Take) -> int:
     """Every so-manieth frame is enough: which."""
-    return max(1, int(np.fmin(take.rate / WINDOW_RATE_HZ, take.frames)))  # a few frames may have no rate
+    return max(1, count_frames(take.rate / WINDOW_RATE_HZ, take.frames, whole=True))
 
 
 def _scales(windows: Windows) -> Iterator[Windows]:

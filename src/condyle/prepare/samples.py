@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
+from ..maths.series import count_frames
 from ..maths.spool import blocks_of, empty
 from ..model.take import Take
 from ..model.values import dataclass
@@ -49,7 +50,7 @@ class Neighbours:
         steps = np.sort(step[inside])
         period = float(steps[int(0.9 * (len(steps) - 1))]) if len(steps) else 1.0
         time = np.concatenate([[0.0], np.cumsum(np.where(inside, step, 1e4 * period))])[:n]
-        side = max(VELOCITY_MIN_SAMPLES, round(min(VELOCITY_REACH_S / max(period, 1e-9), float(n))))
+        side = max(VELOCITY_MIN_SAMPLES, count_frames(VELOCITY_REACH_S / max(period, 1e-9), n))
         stride = max(1, side // VELOCITY_MOST_SAMPLES)
         offsets = stride * np.arange(-(side // stride), side // stride + 1)
         reach = int(offsets[-1])

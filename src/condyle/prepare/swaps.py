@@ -20,7 +20,7 @@ from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import spanning_tree
 from ..maths.robust import median
-from ..maths.series import cut_blocks
+from ..maths.series import count_frames, cut_blocks
 from ..maths.spool import copy_array, empty, over_frames, seal, zeros
 from ..model.options import FitOptions
 from ..model.stage import Decision, Effect
@@ -274,7 +274,7 @@ def _best_joints(take: Take, sums: PairSums, fitted: Floats | None = None) -> tu
     for rows, part in gap_blocks(take, *fits.joints):
         square = part**2
         gap[rows] = np.sqrt(square[0] + square[1] + square[2])
-    length = max(SWAP_MIN_FRAMES, round(min(SUSPECT_STRETCH_S / max(take.seconds, 1e-9), 1.0) * take.frames))
+    length = max(SWAP_MIN_FRAMES, count_frames(SUSPECT_STRETCH_S / max(take.seconds, 1e-9) * take.frames, take.frames))
     apart = np.sqrt(sums.dd[k, partner] / np.maximum(sums.frames[k, partner], 1))
     share = median(cut_blocks(gap, length)) / np.maximum(apart, 1e-300)
     return residual, np.where(np.isfinite(residual[k, partner]), share, 0.0)

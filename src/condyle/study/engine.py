@@ -6,6 +6,7 @@ library, so that there is one loop for both.
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -23,6 +24,7 @@ from .ledger import Ledger, LedgerRecord, fail
 from .plan import TakeStep
 
 LOOK_AGAIN_S = 0.5  # s after which a wait is taken up again, since not every system lets Ctrl-C into one
+ENDING_MAX_S = 1.0  # s in which processes that were ended are gone
 MOST_TRIES = 2  # of a step whose worker died, after which it is to blame
 
 Tell = Callable[[LedgerRecord, int, int], None]  # a record, how many steps of this run are done, of how many
@@ -119,7 +121,7 @@ def _run(queue: Queue, engine: Engine, finish: Callable[[TakeStep, LedgerRecord]
                 try:
                     finish(step, msgspec.structs.replace(future.result(), tries=count))
                 except WorkerDied as error:
-                    _clear(step)
+                    _clear([step])
                     tries[step.name] = count
                     if count < MOST_TRIES:
                         again += 1
@@ -130,15 +132,19 @@ def _run(queue: Queue, engine: Engine, finish: Callable[[TakeStep, LedgerRecord]
             _give_up(queue, finish)
     finally:
         engine.close()
-        for step in begun.values():
-            _clear(step)
+        _clear(begun.values())
     return again
 
 
-def _clear(step: TakeStep) -> None:
-    """What a process that was ended left in the folder of its take goes; a worker of a cluster may be at it still."""
-    with suppress(CondyleError, OSError):
-        clear_folder(Path(step.folder))
+def _clear(steps: Iterable[TakeStep]) -> None:
+    """What processes that were ended left in the folders of their takes goes; a worker of a cluster may be at it still.
+
+    A signal ends the process that starts the others as well, and with it what tells when those have ended.
+    """
+    until = time.monotonic() + ENDING_MAX_S
+    for step in steps:
+        with suppress(CondyleError, OSError):
+            clear_folder(Path(step.folder), max(until - time.monotonic(), 0.0))
 
 
 def _give_up(queue: Queue, finish: Callable[[TakeStep, LedgerRecord], None]) -> None:

@@ -17,6 +17,7 @@ from typing import Literal
 import msgspec
 
 from ..errors import CondyleError
+from ..io.atomic import flush_file
 from .plan import TakeStep
 
 LEDGER = "ledger.jsonl"
@@ -169,7 +170,7 @@ class Ledger:
             written = 0
             while written < len(line):
                 written += os.write(self._handle, line[written:])
-            os.fsync(self._handle)
+            flush_file(self._handle)
         except OSError as error:
             with suppress(OSError):  # the next run cuts the line off
                 os.ftruncate(self._handle, self._end)

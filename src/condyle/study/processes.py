@@ -19,8 +19,10 @@ from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
+from typing import Literal
 
 from ..errors import CondyleError
+from ..maths.children import shield_children
 from ..maths.spool import ARRAY_BYTES, largest_in_memory
 from ..maths.threads import THREAD_VARIABLES
 from .engine import WorkerDied
@@ -46,12 +48,20 @@ def count_cores() -> int:
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
+def choose_start() -> Literal["forkserver", "spawn"]:
+    """How processes are started. A fork of what has called Accelerate, as numpy does on macOS when it is imported, may
+    die in its first product.
+    """
+    can = "forkserver" in multiprocessing.get_all_start_methods()
+    return "forkserver" if can and sys.platform != "darwin" else "spawn"
+
+
 class Processes:
     """An engine of so many processes."""
 
     def __init__(self, workers: int) -> None:
         self._workers = workers
-        kind = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+        kind = choose_start()
         self._context = multiprocessing.get_context(kind)
         if kind == "forkserver":
             self._context.set_forkserver_preload(_PRELOADED)
@@ -65,7 +75,8 @@ class Processes:
         return self._workers
 
     def submit(self, step: TakeStep) -> Future[LedgerRecord]:
-        pool = self._idle.pop() if self._idle else self._make_pool()
+        with shield_children():  # what a pool is made of is noted by a process that must not end before this one
+            pool = self._idle.pop() if self._idle else self._make_pool()
         outer: Future[LedgerRecord] = Future()
         outer.set_running_or_notify_cancel()
 
@@ -82,7 +93,9 @@ class Processes:
                 outer.set_exception(error)
 
         try:
-            pool.submit(run_step, step).add_done_callback(pass_on)
+            with shield_children():
+                inner = pool.submit(run_step, step)
+            inner.add_done_callback(pass_on)
         except BrokenProcessPool:  # it died while it had nothing to do
             self._drop(pool)
             return self.submit(step)
@@ -106,9 +119,11 @@ class Processes:
 
     def _check(self) -> None:
         """Raises where no process can be started at all."""
-        pool = self._make_pool()
         try:
-            pool.submit(os.getpid).result()
+            with shield_children():
+                pool = self._make_pool()
+                begun = pool.submit(os.getpid)
+            begun.result()
         except (BrokenProcessPool, OSError) as error:
             self.close()
             raise CondyleError(
@@ -116,6 +131,9 @@ class Processes:
                 f'if __name__ == "__main__": ({error})',
                 code="no-worker",
             ) from None
+        except BaseException:  # an interrupt: the process would find nobody there, and say so at length
+            self.close()
+            raise
         self._idle.append(pool)
 
 

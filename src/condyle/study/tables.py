@@ -14,6 +14,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..io.atomic import open_atomic
+from ..io.exports.take_csv import escape_name
 from .ledger import LedgerRecord
 from .plan import TAKES, TakeStep
 
@@ -62,12 +63,17 @@ def write_tables(folder: Path, rows: Callable[[], Rows], *, parquet: bool = Fals
             table = csv.DictWriter(text, list(_COLUMNS[name]), restval="", lineterminator="\n")
             table.writeheader()
             for step, record in rows():
-                table.writerows(make(step, record))
+                table.writerows(map(_escape, make(step, record)))
             text.detach()
         if parquet:
             written.append(folder / f"{name}.parquet")
             _write_parquet(written[-1], name, (row for step, record in rows() for row in make(step, record)))
     return written
+
+
+def _escape(row: Row) -> Row:
+    """The row with texts that a spreadsheet shows and does not run."""
+    return {name: escape_name(cell) if isinstance(cell, str) else cell for name, cell in row.items()}
 
 
 def check_parquet() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 
 import pytest
 
@@ -41,3 +42,21 @@ def test_a_host_that_is_not_known_is_told() -> None:
     assert find_host("127.0.0.1") == "127.0.0.1"
     with pytest.raises(CondyleError, match="is not known"):
         find_host("no host .invalid")
+
+
+def test_on_macos_two_programs_hear_the_same_port_and_a_buffer_that_is_refused_is_done_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+
+    class MacSocket(socket.socket):
+        def setsockopt(self, level: int, option: int, value: int) -> None:  # type: ignore[override]
+            asked.append(option)
+            if option == socket.SO_RCVBUF:
+                raise OSError(55, "No buffer space available")
+            super().setsockopt(level, option, value)
+
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(socket, "socket", MacSocket)
+    with open_udp(shared=True) as first, open_udp(first.getsockname()[1], shared=True):
+        assert asked.count(socket.SO_REUSEPORT) == 2

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 
 from ...errors import UsageError, check_path
+from ...maths.threads import keep_arithmetic
 from ...model.take import Take
 from ..atomic import open_atomic
 from .take_csv import write_take_csv
@@ -18,6 +19,7 @@ __all__ = ["check_suffix", "open_atomic", "write_motion_npz", "write_take", "wri
 _SUFFIXES = (".npz", ".csv")
 
 
+@keep_arithmetic()
 def write_take(path: str | os.PathLike[str], take: Take) -> None:
     """Writes a take in the format that the name ends in, .npz or .csv; raises with the choices."""
     writer = write_take_npz if check_suffix(path) == ".npz" else write_take_csv

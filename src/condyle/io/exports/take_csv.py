@@ -41,7 +41,7 @@ def write_take_csv(path: str | os.PathLike[str], take: Take, fit_id: str | None 
 
 def escape_name(name: str) -> str:
     """The name behind an apostrophe where a spreadsheet would otherwise run it as a formula."""
-    return f"'{name}" if name[:1] in RISKY else name
+    return f"'{name}" if name and name[0] in RISKY else name
 
 
 def _quote(cell: str) -> str:

@@ -17,6 +17,7 @@ from ...findings import Finding, Severity, many
 from ...maths.arrays import Floats
 from ...maths.spool import blocks, empty, over_frames, seal
 from ...model.progress import tell_share
+from .stamps import LIKE_A_TIME, count_from_first, read_stamps
 from .text import Text, as_bytes, change_lines, decode, first_block, unify_line_ends, with_line_feeds
 
 Row = TypeVar("Row")
@@ -56,6 +57,7 @@ def parse_rows(
     A broken row that is not the last raises with line and column.
     """
     width = len(names)
+    rows, of_day = read_stamps(rows, separator)
     if decimal_comma is None:
         first = re.search(rb"\S[^\n]*", first_block(rows, FIRST_ROW_BYTES))
         decimal_comma = separator != b"," and first is not None and b"," in first[0] and b"." not in first[0]
@@ -78,6 +80,8 @@ def parse_rows(
     if not stop:
         return np.empty((0, width)), cut
     values, broken_last = _read_blocks(rows, names, line, separator, decimal_comma, stop)
+    for column in of_day:
+        count_from_first(values[:, column])
     return values, Cut.YES if broken_last else cut
 
 
@@ -269,6 +273,8 @@ def _read_carefully(
             number = read_number(cell, decimal_comma)
             if number is None:
                 text = f"'{decode(cell).strip()[:40]}' in column {names[j].strip() or j + 1} is no number"
+                if LIKE_A_TIME.search(cell):
+                    text += "; write times as seconds, as 10:00:00.123 or as 2026-11-18T10:00:00.123"
                 raise CondyleError(text, code="bad-number", column=j + 1)
             row.append(number)
         return row

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import select
 import socket
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from ...errors import CondyleError, UsageError
@@ -29,9 +31,12 @@ def open_udp(port: int = 0, *, shared: bool = False) -> socket.socket:
     one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         one.setblocking(False)
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
+        with suppress(OSError):  # macOS refuses what others cut down
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER_BYTES)
         if shared:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if sys.platform == "darwin":  # where that does not let two programs hear the same
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         one.bind(("", port))
     except (OSError, OverflowError) as error:
         one.close()
