@@ -8,7 +8,7 @@ const onFigure = byKey(groups.filter((group) => group.onFigure));
 export function listenToKeys(page: Page): void {
   listenToPointer();
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || page.dialog.open) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || (page.dialog.open && event.key !== " ")) return;
     const target = event.target as HTMLElement;
     if (isForTarget(target, event.key)) return;
     const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
@@ -24,13 +24,14 @@ function listenToPointer(): void {
   let pointed = false;
   addEventListener("pointerdown", () => (pointed = true), true);
   addEventListener("keydown", () => (pointed = false), true);
-  const letGo = (event: Event): void => {
-    const pressed = (event.target as Element).closest("button, summary, a, select, tr, input");
-    if (pointed && pressed instanceof HTMLElement && !(event.type === "click" && pressed.matches("select")))
+  const letGo = (kept: string): void => {
+    const pressed = document.activeElement;
+    if (pointed && (pressed instanceof HTMLElement || pressed instanceof SVGElement) && !pressed.matches(kept))
       pressed.blur();
   };
-  addEventListener("click", letGo, true); // before the press opens a dialog, which would give the focus back
-  addEventListener("change", letGo);
+  const typed = "input[type=text], textarea, canvas, .scroll"; // these go on with keys of their own
+  addEventListener("click", () => letGo(`${typed}, select`), true); // before a dialog opens, which gives the focus back
+  addEventListener("change", () => letGo(typed));
 }
 
 /** Whether the element that has the focus needs this key itself. */
