@@ -291,6 +291,18 @@ def test_space_plays_after_a_dialog_that_was_clicked_open_and_presses_its_button
 
 
 @pytest.mark.costly
+def test_space_plays_after_a_list_that_was_opened_and_closed_without_another_choice(browser, pages) -> None:
+    with opened(browser, pages("demo").as_uri()) as seen:
+        seen.page.evaluate(LISTEN)
+        for _ in ("open", "close"):
+            seen.page.click(".transport select")
+            seen.page.wait_for_timeout(200)
+        assert seen.page.evaluate(PLAYING) == [False, 2]
+        seen.page.keyboard.press("Space")
+        assert seen.page.evaluate(PLAYING) == [True, 2]
+
+
+@pytest.mark.costly
 def test_space_presses_a_button_that_the_keyboard_went_to(browser, pages) -> None:
     with opened(browser, pages("demo").as_uri()) as seen:
         seen.page.focus(".toggle >> nth=0")
