@@ -16,6 +16,7 @@ from PIL import Image
 
 from condyle.report.page import build_page
 from condyle.report.server import serve_page
+from tests.make.size import SIZE, pick
 
 from .browser import CHROMIUM, FLAGS, HOSTILE, SLIP, chromium, opened, page_of
 
@@ -29,6 +30,42 @@ SCRUB = """frame => {
     range.value = frame;
     range.dispatchEvent(new Event('input'));
 }"""
+LISTEN = """() => {
+    window.clicks = 0;
+    window.print = () => {};
+    for (const draw of ['drawElements', 'drawElementsInstanced', 'drawArrays', 'drawArraysInstanced'])
+        WebGL2RenderingContext.prototype[draw] = () => {}; // what is pressed is not looked at
+    addEventListener('click', () => window.clicks++, true);
+}"""
+PLAYING = "() => [document.querySelector('.play').classList.contains('pausing'), clicks]"
+# The next control that a hand can press, in the page or in a dialog that is opened for it; text fields are for words.
+NEXT_CONTROL = """([tried, oneOfAKind]) => {
+    const pressable = 'button, summary, a, select, input:not([type=text]), [role=button], [role=tab], [tabindex]';
+    const place = e => e.parentElement ? `${place(e.parentElement)}/${[...e.parentElement.children].indexOf(e)}` : '';
+    const kind = e => `${e.parentElement.className?.baseVal ?? e.parentElement.className} ${e.localName}`;
+    const name = e => oneOfAKind ? kind(e) : place(e);
+    document.querySelectorAll('[data-control]').forEach(e => delete e.dataset.control);
+    document.querySelectorAll('dialog[open]').forEach(d => d.close());
+    document.querySelectorAll('details').forEach(d => d.open = true);
+    document.querySelector('.play.pausing')?.click(); // what rests is faster to press
+    for (const room of [document.querySelector('body'), ...document.querySelectorAll('dialog')]) {
+        if (room.localName === 'dialog') room.showModal();
+        const found = [...room.querySelectorAll(pressable)].find(e =>
+            e.getBoundingClientRect().width && !e.disabled && !tried.includes(name(e)));
+        if (found) {
+            found.dataset.control = '';
+            found.scrollIntoView({block: 'center', inline: 'center', behavior: 'instant'});
+            const {x, y, width, height} = found.getBoundingClientRect();
+            const middle = [x + width / 2, y + height / 2];
+            return {name: name(found), told: `${kind(found)}: ${found.getAttribute('aria-label') ?? found.textContent}`,
+                middle, choices: found.options?.length, isOver: found.contains(document.elementFromPoint(...middle))};
+        }
+        if (room.localName === 'dialog') room.close();
+    }
+    return null;
+}"""
+ONE_OF_A_KIND = SIZE == "light"
+FEWEST_CONTROLS = pick(10, 30, 30)
 MOMENT_S = 0.6  # by which the moment of a slip may be missed
 
 
@@ -199,16 +236,32 @@ def test_the_sensor_that_slipped_is_drawn_where_it_sat_from_then_on(browser, pag
         assert "before the sensor was moved back" in seen.text("#residuals .plot-legend")
 
 
-@pytest.mark.costly
-@pytest.mark.parametrize(
-    "pressed", [".toggle >> nth=0", ".finding >> nth=0", "#tables tbody tr >> nth=1", "nav a >> nth=0"]
-)
-def test_space_plays_whatever_was_clicked_before(browser, pages, pressed: str) -> None:
-    with opened(browser, pages("slip").as_uri()) as seen:
-        seen.page.click(pressed)
-        first = seen.frame()
-        seen.page.keyboard.press("Space")
-        seen.page.wait_for_function(f"() => document.querySelector('.track input').valueAsNumber > {first + 5}")
+@pytest.mark.sized
+@pytest.mark.parametrize("name", PAGES)
+def test_space_plays_after_a_click_on_any_control_and_clicks_nothing_again(browser, pages, name: str) -> None:
+    with opened(browser, pages(name).as_uri(), 700, 500) as seen:
+        page, tried, wrong = seen.page, [], []
+        page.evaluate(LISTEN)
+        while (control := page.evaluate(NEXT_CONTROL, [tried, ONE_OF_A_KIND])) is not None:
+            tried.append(control["name"])
+            press(page, control)
+            before = page.evaluate(PLAYING)
+            page.keyboard.press("Space")
+            if page.evaluate(PLAYING) != [not before[0], before[1]]:
+                wrong.append(control["told"])
+        assert wrong == []
+        assert len(tried) >= FEWEST_CONTROLS
+
+
+def press(page: Any, control: Any) -> None:
+    """A click on the control that was found, by a hand; of a list another choice is taken."""
+    if control["isOver"]:
+        page.mouse.click(*control["middle"])
+    else:  # its middle is empty, or something lies over it
+        page.click("[data-control]")
+    if control["choices"]:
+        chosen = page.evaluate("() => document.querySelector('[data-control]').selectedIndex")
+        page.select_option("[data-control]", index=(chosen + 1) % control["choices"])
 
 
 @pytest.mark.costly
@@ -235,6 +288,18 @@ def test_space_plays_after_a_dialog_that_was_clicked_open_and_presses_its_button
         seen.settle()
         seen.page.keyboard.press("Space")
         seen.page.wait_for_function(shown)
+
+
+@pytest.mark.costly
+def test_space_plays_after_a_list_that_was_opened_and_closed_without_another_choice(browser, pages) -> None:
+    with opened(browser, pages("demo").as_uri()) as seen:
+        seen.page.evaluate(LISTEN)
+        for _ in ("open", "close"):
+            seen.page.click(".transport select")
+            seen.page.wait_for_timeout(200)
+        assert seen.page.evaluate(PLAYING) == [False, 2]
+        seen.page.keyboard.press("Space")
+        assert seen.page.evaluate(PLAYING) == [True, 2]
 
 
 @pytest.mark.costly

@@ -6,11 +6,11 @@ const onFigure = byKey(groups.filter((group) => group.onFigure));
 
 /** Listens to the keyboard of the whole page. */
 export function listenToKeys(page: Page): void {
-  listenToPointer();
+  const isPointed = listenToPointer();
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || page.dialog.open) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || (page.dialog.open && event.key !== " ")) return;
     const target = event.target as HTMLElement;
-    if (isForTarget(target, event.key)) return;
+    if (isForTarget(target, event.key) && !(event.key === " " && isPointed() && target.matches("select"))) return;
     const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const key = (target === page.stage?.canvas ? onFigure.get(name) : undefined) ?? everywhere.get(name);
     if (key === undefined) return;
@@ -19,18 +19,29 @@ export function listenToKeys(page: Page): void {
   });
 }
 
-/** What a pointer pressed does not keep the focus: Space plays, whatever was clicked before. */
-function listenToPointer(): void {
+/** What a pointer pressed does not keep the focus: Space plays, whatever was clicked before. Whether the last press before
+ *  this key was a pointer's: a list that was opened and closed without another choice keeps the focus. */
+function listenToPointer(): () => boolean {
   let pointed = false;
+  let pointedBefore = false;
   addEventListener("pointerdown", () => (pointed = true), true);
-  addEventListener("keydown", () => (pointed = false), true);
-  const letGo = (event: Event): void => {
-    const pressed = (event.target as Element).closest("button, summary, a, select, tr, input");
-    if (pointed && pressed instanceof HTMLElement && !(event.type === "click" && pressed.matches("select")))
+  addEventListener(
+    "keydown",
+    () => {
+      pointedBefore = pointed;
+      pointed = false;
+    },
+    true,
+  );
+  const letGo = (kept: string): void => {
+    const pressed = document.activeElement;
+    if (pointed && (pressed instanceof HTMLElement || pressed instanceof SVGElement) && !pressed.matches(kept))
       pressed.blur();
   };
-  addEventListener("click", letGo, true); // before the press opens a dialog, which would give the focus back
-  addEventListener("change", letGo);
+  const typed = "input[type=text], textarea, canvas, .scroll"; // these go on with keys of their own
+  addEventListener("click", () => letGo(`${typed}, select`), true); // before a dialog opens, which gives the focus back
+  addEventListener("change", () => letGo(typed));
+  return () => pointedBefore;
 }
 
 /** Whether the element that has the focus needs this key itself. */

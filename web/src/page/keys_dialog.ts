@@ -14,7 +14,7 @@ export function keysDialog(): HTMLDialogElement {
   const dialog = el(
     "dialog",
     { class: "keys-dialog", "aria-label": "Keys" },
-    el("h2", { text: "Keys" }),
+    el("h2", { text: "Keys", tabindex: -1, autofocus: true }), // no button has the focus: Space plays
     list,
     el("p", { class: "quiet", text: MOUSE }),
   );

@@ -19,7 +19,11 @@ const COMMANDS: readonly (readonly [string, string])[] = [
 
 /** All that can be taken from the page, one click each: tables and series as CSV, the figure for other programs. */
 export function saveDialog(model: Model, motion: Motion | null, tables: readonly HTMLElement[]): HTMLDialogElement {
-  const dialog = el("dialog", { class: "keys-dialog save-dialog", "aria-label": "Save" }, el("h2", { text: "Save" }));
+  const dialog = el(
+    "dialog",
+    { class: "keys-dialog save-dialog", "aria-label": "Save" },
+    el("h2", { text: "Save", tabindex: -1, autofocus: true }), // no button has the focus: Space plays
+  );
   const files = el("div", { class: "choices" });
   const save = (name: string, about: string, rows: () => Cell[][]): void =>
     files.append(button(`${name}.csv`, about, () => download(`${name}.csv`, toCsv(rows()))));
@@ -34,7 +38,7 @@ export function saveDialog(model: Model, motion: Motion | null, tables: readonly
   if (model.data.joints.length)
     dialog.append(el("h3", { text: "Figure and motion" }), model.data.exports.length ? served(model) : commands());
   dialog.append(button("Close", "Close (Esc)", () => dialog.close()));
-  dialog.addEventListener("keydown", (event) => event.stopPropagation()); // keys of the page rest meanwhile
+  dialog.addEventListener("keydown", (event) => event.key !== " " && event.stopPropagation()); // keys of the page rest
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   return dialog;
 }
