@@ -1,4 +1,4 @@
-"""What behind_readers.txt promises of spoilt takes, names and options is what a user reads, word by word."""
+"""What docs/faults.md promises of spoilt takes, names and options is what a user reads, word by word."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.fuzz.failing import failing
 from tests.make import PROJECT, sessions
 from tests.make.fitted import fitted, rewritten, take
 
-PAGE = Path(__file__).with_name("behind_readers.txt").read_text(encoding="utf-8")
+PAGE = (PROJECT / "docs" / "faults.md").read_text(encoding="utf-8")
 STEADY = np.arange(60) / 30.0
 
 
