@@ -157,10 +157,10 @@ class Digest:
         if made is not None and made[0]() is take:
             return made[1]
         p = over_frames(lambda part: np.ascontiguousarray(part + self.origin), self.pose[..., 3].transpose(1, 2, 0))
-        R = self.pose[..., :3].transpose(1, 2, 0, 3)
+        R = self.pose[..., :3].transpose(1, 2, 0, 3)  # no copy: the rows are the largest that a fit holds
         if not self.seen.all():
             p, R = hide(p, ~self.seen), hide(R, ~self.seen)
-        rows = replace(take, time=self.time, segment=self.segment, p_world_body=p, R_world_body=R)
+        rows = take.with_poses(self.time, self.segment, R, p, self.seen)
         _row_takes[self] = ref(take), rows
         return rows
 
