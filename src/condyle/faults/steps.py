@@ -89,7 +89,9 @@ class GapSeries:
 
         def lay_out(rows: slice) -> Floats:
             X = blocks.shape_rows(np.array([a]), units, in_body, rows)[0]
-            return np.concatenate([blocks.Z[rows, :, a].reshape(-1, 6), X, *pull_skin(blocks, a, rows)], axis=1)
+            return np.concatenate(
+                [blocks.lay_out(np.array([a]), rows).reshape(-1, 6), X, *pull_skin(blocks, a, rows)], axis=1
+            )
 
         design = empty((3 * blocks.count, lay_out(slice(0, 1)).shape[1]))
         for rows in blocks_of(blocks.count, 3 * design[:1].nbytes):
