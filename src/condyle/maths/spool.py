@@ -214,7 +214,7 @@ def blocks_of(frames: int, frame_bytes: int, block_bytes: int = 0, least: int = 
                  whatever their size
     """
     whole = frames * frame_bytes <= BLOCK_BYTES
-    step = max(least, (block_bytes or (BLOCK_BYTES if whole else PART_BYTES)) // max(frame_bytes, 1))
+    step = max(least, (block_bytes or (BLOCK_BYTES if whole else min(PART_BYTES, BLOCK_BYTES))) // max(frame_bytes, 1))
     for start in range(0, frames, step):
         yield slice(start, min(start + step, frames))
 
