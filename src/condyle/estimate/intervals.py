@@ -678,6 +678,11 @@ def average_blocks(take: Take, solution: Solution) -> Blocks:
     return _averaged[solution]
 
 
+def forget_blocks(solution: Solution) -> None:
+    """Drops the blocks that were made of a solution: nothing reads them any more."""
+    _averaged.pop(solution, None)
+
+
 def _block_means(
     values: Floats, sides: tuple[Ints, Ints], weight: Floats, first: Ints, total: Floats
 ) -> tuple[Floats, ...]:

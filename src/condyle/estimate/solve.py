@@ -16,7 +16,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.least_squares import invert_normal
 from ..maths.series import correlated_square_sum
-from ..maths.spool import BLOCK_BYTES, over_frames
+from ..maths.spool import PART_BYTES, over_frames
 from ..model.take import Take
 from ..model.values import dataclass
 from ..pairs.fits import PairFits, gaps
@@ -187,6 +187,7 @@ def solve_together(
         if sweep >= 2 and np.abs(u - old).max(initial=0.0) < 1e-9 * np.abs(u).max(initial=1.0):
             break
     assert weight is not None
+    del gap
     gap = rows.gap(u)
     u = system.refine(G, S, u, rows.slope(gap, weight, S))
     halves = u.reshape(J, 2, 3)
@@ -245,7 +246,7 @@ def _multiply_parts(gap: Floats, weight: Floats, parts: int) -> tuple[Floats, Fl
     """
     edges = np.linspace(0, len(weight), parts + 1).astype(np.int64)
     longest = int(np.diff(edges).max())
-    if gap.nbytes > BLOCK_BYTES or parts == 1:
+    if gap.nbytes > PART_BYTES or parts == 1:
         products = [gap_products(gap[:, lo:hi], weight[lo:hi]) for lo, hi in pairwise(edges)]
         square, count = (np.stack(values) for values in zip(*products, strict=True))
         return square, count

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..estimate.describe import describe_joints, describe_own_tree, describe_structure, describe_take
 from ..estimate.fitting import Estimate, Estimator, Solved, find_asked_root, uncertainty_of
-from ..estimate.intervals import Uncertainty
+from ..estimate.intervals import Uncertainty, forget_blocks
 from ..estimate.locate import Located, gap_residual, locate_joints
 from ..estimate.machines import SCREW_PLAIN_SHARE, is_quiet, take_out_threads
 from ..estimate.solve import Solution
@@ -113,6 +113,7 @@ def assemble_figure(
     gap: Floats | JointGaps = np.zeros((take.frames, 0, 3))
     if len(pairs):
         joints, sure, gap, solution, found = _locate(estimate, estimator, support, options, changes)
+        forget_blocks(estimate.solution)
         findings += found
         loops = [*loop_joints(take, structure, options, estimator, named), *slider_joints(take, structure)]
         part_time = [one.joint for one in changes if isinstance(one, PartTimeRepair)]
