@@ -265,6 +265,23 @@ def memory(seed: int) -> list[list[str]]:
     return rows
 
 
+def fit_memory(seed: int) -> list[list[str]]:
+    """Most memory that `fit` holds beyond the take, and what is still held when it is done."""
+    rows = []
+    for bodies, seconds in ((16, 60), (16, 600), (64, 600)):
+        take = recording(bodies, seconds, 120.0, seed).take
+        size = take.R_world_body.nbytes + take.p_world_body.nbytes
+        tracemalloc.start()
+        kept = condyle.fit(take)
+        held, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        del kept
+        what = f"{bodies} bodies x {seconds} s x 120 Hz, {size / 1e6:.0f} MB"
+        rows.append([what, f"{peak / 1e6:.0f} MB", f"{held / 1e6:.0f} MB"])
+        progress(" | ".join(rows[-1]))
+    return rows
+
+
 def exactness(seed: int, seconds: float = 45.0) -> list[list[str]]:
     """Centres of the tree's joints against a reference in extended precision, near the origin and 1 km away."""
     rows = []
@@ -351,6 +368,7 @@ def main() -> None:
         "The whole fit": (["take", "against one lstsq per pair", "CPU times"], whole_fits),
         "Speed": (["what", "ratio", "CPU times"], speeds),
         "Extra memory of the sums": (["take", "peak"], memory),
+        "Extra memory of the whole fit": (["take", "peak", "held afterwards"], fit_memory),
         "Centres against extended precision, largest error": (["poses", "condyle", "lstsq", "joints"], exactness),
         "Command line": (["process", "CPU time", "ratio"], command_line),
     }

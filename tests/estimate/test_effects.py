@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from condyle.estimate import effects
 from condyle.estimate.effects import _EffectProducts, _solve_open, _Sums, fit_effects
 from condyle.estimate.intervals import EFFECT_MIN_GAIN
-from condyle.maths import spool
 from condyle.maths.least_squares import OPEN_RATIO
 from condyle.simulate.device import colour_noise
 from tests.make.size import trials
@@ -133,7 +133,7 @@ def test_products_of_a_long_series_are_added_up_part_by_part(rng, monkeypatch: p
     keep, names = np.ones((2, 3), dtype=bool), ("now", "near", "earlier", "change")
     whole = _EffectProducts(y[..., 0], q, X, keep, fresh)
     for blocks in (1, 7, 39):
-        monkeypatch.setattr(spool, "BLOCK_BYTES", blocks * 3 * 8 * 5 * 2)
+        monkeypatch.setattr(effects, "PART_BYTES", blocks * 3 * 8 * 5)
         parts = _EffectProducts(y[..., 0], q, X, keep, fresh)
         for name in names:
             np.testing.assert_allclose(getattr(parts, name), getattr(whole, name), rtol=0, atol=1e-12)

@@ -180,7 +180,8 @@ def test_joints_read_off_rows_are_those_read_off_frames() -> None:
     assert (np.abs(by_rows.solution.unknowns - by_frames.unknowns) < 0.6 * sd + 1e-9).all()
     sizes = (np.diagonal(one.residual_cov) for one in (by_rows.solution, by_frames))
     np.testing.assert_allclose(*sizes, rtol=0.1)
-    assert by_rows.solution.weight.shape == by_frames.weight.shape
+    assert by_rows.solution.frame_weight.shape == by_frames.frame_weight.shape == by_frames.weight.shape
+    assert by_rows.solution.weight.shape == (by_rows.structure.rows.take.frames, len(by_rows.pairs))
     np.testing.assert_allclose(
         np.diagonal(by_rows.solution.covariance()), np.diagonal(by_frames.covariance()), rtol=0.25
     )

@@ -118,5 +118,5 @@ def test_a_thread_is_looked_for_at_hinges_without_play_alone(monkeypatch: pytest
     joints[hinges[1]] = replace(joints[hinges[1]], play=joints[hinges[1]].rotation[0])
     asked = list[tuple[int, int]]()
     monkeypatch.setattr(locate, "find_thread", lambda take, pair, *_: asked.append(pair))
-    locate._name_machine_joints(take, structure, joints, located.solution, located.gap)
+    locate._name_machine_joints(take, structure, joints, located.solution)
     assert asked == [tuple(located.solution.pairs[hinges[0]].tolist())]

@@ -288,9 +288,10 @@ def no_gain(old: np.ndarray, new: np.ndarray, moved: np.ndarray) -> str:
     """`_no_gain` of gaps whose squares are old and new (n,), by a repair that moved some poses."""
     before, pairs = two_bodies(np.zeros((len(old), 3))), np.array([[0, 1]])
     after = two_bodies(np.outer(moved, [1e-3, 0, 0]))
-    gaps = (np.sqrt(square)[:, None, None] * np.array([1.0, 0, 0]) for square in (old, new))
+    old_gap, new_gap = (np.sqrt(square)[:, None, None] * np.array([1.0, 0, 0]) for square in (old, new))
+    squares = _block_squares(after, old_gap), _block_squares(after, new_gap)
     estimates = (SimpleNamespace(take=take) for take in (before, after))
-    return _no_gain(*estimates, pairs, *gaps)  # type: ignore[arg-type]
+    return _no_gain(*estimates, pairs, (old_gap, new_gap), squares)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("errors", "proved"), [(1.3, False), (3.2, True)])

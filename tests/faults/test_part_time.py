@@ -155,7 +155,7 @@ def part_time_of(
     n = len(size)
     p = np.tile([[0.0, 0, 0], [1.0, 0, 0]], (n, 1, 1))
     take = condyle.Take(("a", "b"), np.arange(n) / rate, np.tile(np.eye(3), (n, 2, 1, 1)), p)
-    solution = SimpleNamespace(pairs=np.array([[0, 1]]), weight=np.broadcast_to(weight, n)[:, None] * 1.0)
+    solution = SimpleNamespace(pairs=np.array([[0, 1]]), frame_weight=np.broadcast_to(weight, n)[:, None] * 1.0)
     monkeypatch.setattr(part_time, "_comes_apart", lambda *_: True)
     monkeypatch.setattr(part_time, "_part_time", lambda *given: SimpleNamespace(holds=given[5]))
     gap = size[:, None, None] * np.array([1.0, 0, 0])

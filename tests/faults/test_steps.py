@@ -12,7 +12,6 @@ from condyle.estimate.fitting import ROBUST, fit_tree
 from condyle.estimate.intervals import Blocks
 from condyle.faults import steps
 from condyle.faults.steps import GapSeries, GapStep, find_step, likelihood_ratio, measure_rigid_steps, measure_step
-from condyle.maths import spool
 from condyle.model.options import FitOptions
 from condyle.simulate import Disturbances, SensorSlip, World, linkage, simulate
 
@@ -79,7 +78,7 @@ def test_the_score_of_a_step_is_that_of_its_columns_beside_all_that_is_allowed_f
 ) -> None:
     joint = joints[1]
     again = replace(joint, known={})
-    monkeypatch.setattr(spool, "BLOCK_BYTES", 20 * joint.base[:3].nbytes)  # summed piece by piece from the end
+    monkeypatch.setattr(steps, "PART_BYTES", 40 * joint.base[:3].nbytes)  # summed piece by piece from the end
     for body in joint.bodies:
         column = np.zeros((len(joint.left), 3, 3))
         column[block:] = joint.side(body)[block:]

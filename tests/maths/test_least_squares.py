@@ -92,9 +92,11 @@ def test_a_triangle_is_inverted_whole_and_in_blocks(size: int, rng) -> None:
 def test_what_columns_span_is_cleared_away_also_where_two_are_alike(rows) -> None:
     A, y = rows
     twins = np.column_stack([A, A[:, 0], np.zeros(50)])
-    left = clear_of(span_columns(twins), y)
+    base = span_columns(twins)
+    left = clear_of(base, y)
     np.testing.assert_allclose(left, y - A @ np.linalg.lstsq(A, y, rcond=None)[0], atol=1e-6)
     np.testing.assert_allclose(clear_of_columns(twins, y), left, atol=1e-12)
+    np.testing.assert_array_equal(span_columns(twins, out=twins), base)  # in the place of the columns themselves
 
 
 def test_only_independent_columns_are_factored(rows) -> None:

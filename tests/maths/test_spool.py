@@ -115,6 +115,10 @@ def test_blocks_cover_all_frames_once(frames: int, monkeypatch: pytest.MonkeyPat
     rows = [k for part in spool.blocks(np.zeros((frames, 3))) for k in range(part.start, part.stop)]
     assert rows == list(range(frames))
     assert all(part.stop - part.start <= 8 for part in spool.blocks(np.zeros((frames, 3))))
+    monkeypatch.setattr(spool, "PART_BYTES", 2 * 24)
+    parts = [part.stop - part.start for part in spool.blocks(np.zeros((frames, 3)))]
+    assert sum(parts) == frames
+    assert max(parts, default=0) == (frames if frames <= 8 else 2), "at once, or in parts that are smaller"
 
 
 @pytest.mark.parametrize("limit", ["0", "100000"])

@@ -184,6 +184,19 @@ def test_a_take_on_disk_is_walked_in_blocks_to_the_same_rows(monkeypatch) -> Non
     assert spool.is_spooled(digest_take(take).pose)
 
 
+def test_many_rows_as_a_take_are_no_copy_of_the_digest(monkeypatch) -> None:
+    take = person()
+    few = digest_take(take).as_take(take)
+    forget_digests()
+    monkeypatch.setattr("condyle.pairs.digest.BLOCK_BYTES", 0)
+    digest = digest_take(take)
+    many = digest.as_take(take)
+    assert np.shares_memory(many.R_world_body, digest.pose)
+    np.testing.assert_array_equal(many.R_world_body, few.R_world_body)
+    with pytest.raises(ValueError, match="read-only"):
+        many.R_world_body[0] = 0.0
+
+
 @pytest.mark.parametrize("frames", range(FEW_FRAMES))
 def test_a_few_frames_one_body_and_none_that_is_seen_have_a_digest(frames) -> None:
     R = np.broadcast_to(np.eye(3), (frames, 1, 3, 3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -106,11 +107,15 @@ def test_weights_of_rows_are_those_of_their_frames_where_these_are_seen() -> Non
     take = exercise()
     rows = read_rows(take)
     weight = np.linspace(0, 1, rows.take.frames)[:, None]
-    seen = np.ones((take.frames, 1), dtype=bool)
-    seen[10] = False
-    frames = rows.to_frames(weight, seen)
+    good = take.seen.copy()
+    good[10, 2] = False
+    made = replace(rows, good=good).to_frames(weight, np.array([[1, 2]]))
+    frames = np.asarray(made)
+    assert frames.shape == made.shape == (take.frames, 1)
     assert frames[10] == 0
     np.testing.assert_array_equal(np.delete(frames, 10, axis=0), np.delete(np.repeat(weight, 4, axis=0), 10, axis=0))
+    for part in (slice(0, 0), slice(0, 1), slice(3, 5), slice(5, 23), slice(take.frames - 3, None), slice(None)):
+        np.testing.assert_array_equal(made[part], frames[part])
 
 
 def test_a_short_or_slow_take_is_read_frame_by_frame() -> None:

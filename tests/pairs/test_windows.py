@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from condyle.model.take import Take
+from condyle.pairs import windows as windows_module
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.sums import sum_pairs
 from condyle.pairs.windows import cut_windows, sum_windows
@@ -21,8 +22,12 @@ def linkage_take(seconds: float = 20.0, rate: float = 30.0, **disturbances: floa
     return simulate(linkage(), "walk", seconds=seconds, rate=rate, seed=3, disturbances=d).take
 
 
+@pytest.mark.parametrize("part_bytes", [1, 100_000, windows_module.PART_BYTES])
 @pytest.mark.parametrize("missing", [0.0, 0.1])
-def test_every_window_has_the_sums_of_its_frames(missing: float) -> None:
+def test_every_window_has_the_sums_of_its_frames(
+    missing: float, part_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(windows_module, "PART_BYTES", part_bytes)
     take = linkage_take(missing=missing)
     m = take.bodies
     for windows in sum_windows(take):

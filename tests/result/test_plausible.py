@@ -106,8 +106,8 @@ def test_two_bodies_that_bear_each_others_names_are_told(exchanged: tuple[str, s
     assert f"--rename {found.bodies[0]}={found.bodies[1]},{found.bodies[1]}={found.bodies[0]}" in found.text
 
 
-def test_names_that_fit_or_that_no_exchange_of_two_mends_are_not_told() -> None:
-    bodies, joints = FIT.skeleton.bodies, FIT.skeleton.joints
+def test_names_that_fit_or_that_no_exchange_of_two_mends_are_not_told(fit: condyle.Fit) -> None:
+    bodies, joints = fit.skeleton.bodies, fit.skeleton.joints
     assert find_exchanged_names(bodies, joints) == []
     circle = {"pelvis": "l_hand", "l_hand": "r_foot", "r_foot": "pelvis"}
     turned = [
@@ -118,7 +118,7 @@ def test_names_that_fit_or_that_no_exchange_of_two_mends_are_not_told() -> None:
     assert find_exchanged_names(bodies, []) == []
 
 
-def test_legs_without_feet_may_have_either_names_exchanged() -> None:
+def test_legs_without_feet_may_have_either_names_exchanged(fit: condyle.Fit) -> None:
     bodies = ("pelvis", "chest", "l_thigh", "r_thigh", "l_shank", "r_shank")
     edges = [
         ("pelvis", "chest"),
@@ -127,7 +127,7 @@ def test_legs_without_feet_may_have_either_names_exchanged() -> None:
         ("l_thigh", "r_shank"),
         ("r_thigh", "l_shank"),
     ]
-    joints = [replace(FIT.skeleton.joints[0], parent=parent, child=child) for parent, child in edges]
+    joints = [replace(fit.skeleton.joints[0], parent=parent, child=child) for parent, child in edges]
     (found,) = find_exchanged_names(bodies, joints)
     assert found.bodies == ("l_thigh", "r_thigh", "l_shank", "r_shank")
     assert found.count == 2

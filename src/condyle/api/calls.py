@@ -139,7 +139,7 @@ def fit_with(
     if windows := list_windows(list_sources(source, take.names), reading):
         known["windows"] = windows
     skeleton = replace(result.skeleton, fit_id=fit_id, take=known)
-    frames = FramesInMemory(skeleton, result.take, result.gap, result.weight)
+    frames = FramesInMemory(skeleton, result.take, result.gaps, result.weights)
     return Fit(skeleton, frames, result.field, (options, reading))
 
 

@@ -37,6 +37,8 @@ if TYPE_CHECKING:  # what writes and exports is imported where that is asked for
     from ..model.profile import Profile
     from ..motion.retarget import Lengths
     from ..motion.retarget_rig import RigMotion
+    from ..pairs.fits import JointGaps
+    from ..pairs.rows import FrameWeights
 
 FilePath = str | os.PathLike[str]
 
@@ -94,13 +96,23 @@ class FittedFrames(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class FramesInMemory:
-    """Frames of a fit that was just made; `moved`: its motion where it is known, else solved when it is asked for."""
+    """Frames of a fit that was just made: gaps, weights and, unless it is known as `moved`, the motion are made when
+    they are asked for.
+    """
 
     skeleton: Skeleton
     measured: Take
-    gap: Floats
-    weight: Floats
+    gaps: Floats | JointGaps
+    weights: Floats | FrameWeights
     moved: Motion | None = None
+
+    @property
+    def gap(self) -> Floats:
+        return np.asarray(self.gaps)
+
+    @property
+    def weight(self) -> Floats:
+        return np.asarray(self.weights)
 
     def take(self) -> Take:
         return self.measured

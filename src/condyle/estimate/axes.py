@@ -75,7 +75,9 @@ def _find_effects(blocks: Blocks, a: int, child: Floats, parent: Floats, white: 
     free[:3, :2], free[3:, 2:] = across_child, across
     root = np.sqrt(blocks.weight[:, a])[:, None, None]
     # What lies along the axis is no error of it.
-    rows = across.T @ np.swapaxes(blocks.R_parent[:, a], 1, 2) @ blocks.Z[:, :, a] * root  # (b, 2, 6)
+    rows = (
+        across.T @ np.swapaxes(blocks.R_parent[:, a], 1, 2) @ blocks.lay_out(np.array([a]))[:, :, 0] * root
+    )  # (b, 2, 6)
     y, Q = (rows @ np.concatenate([child, parent])).ravel(), (rows @ free).reshape(-1, 4)
     angle = blocks.angle(a) @ parent
     shapes = np.stack([angle, angle**2], axis=1)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ..maths.least_squares import factor_columns, invert_open, invert_positive, solve_triangle
-from ..maths.spool import blocks_of
+from ..maths.spool import PART_BYTES, blocks_of
 from ..model.values import dataclass
 
 if TYPE_CHECKING:
@@ -110,11 +110,11 @@ class _EffectProducts:
         self.known = self.rows - keep.sum(axis=1)  # rows that the free columns leave
         size, width = self.columns + 1 + X.shape[2], self.rows // self.blocks
         self.now, begins, ends, both = np.zeros((4, len(y), size, size))
-        for part in blocks_of(self.blocks, 8 * width * X.shape[2] * len(y)):
+        for part in blocks_of(self.blocks, 8 * width * X.shape[2], PART_BYTES):
             before = slice(max(part.start - 1, 0), part.stop)  # with the block before the first of the part
             rows = slice(width * before.start, width * before.stop)
-            tables = np.concatenate([q[:, rows], y[:, rows, None], X[:, rows]], axis=2)
-            for k, table in enumerate(tables.reshape(len(y), -1, width, size)):
+            for k, shapes in enumerate(X[:, rows]):
+                table = np.concatenate([q[k, rows], y[k, rows, None], shapes], axis=1).reshape(-1, width, size)
                 own = table[part.start - before.start :]
                 self.now[k] += _multiply(own)
                 begins[k] += _multiply(own[fresh[part]])

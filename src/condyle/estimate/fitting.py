@@ -11,7 +11,6 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import choose_root, orient
-from ..maths.spool import over_frames
 from ..model.options import FitOptions, TreeScore
 from ..model.take import WORLD, Take
 from ..model.values import dataclass
@@ -170,14 +169,12 @@ def solve_robust(take: Take, structure: Structure, pairs: Ints, finish: Finish |
 
 
 def _by_frames(rows: RowTake, solution: Solution, noise: Noise) -> Solution:
-    """A solution by rows with weights and the gaps' covariance of frames, where white noise is larger."""
+    """A solution by rows with the gaps' covariance of frames, where white noise is larger."""
     if rows.digest is None:
         return solution
-    both = over_frames(lambda good: good[:, solution.pairs].all(axis=2), rows.good)
     white = (1 - 1 / rows.every) * noise.gap_covariance(*solution.joints)
-    read = SolvedRows(rows, solution.weight, solution.residual_cov)
-    weight = rows.to_frames(solution.weight, both)
-    return replace(solution, weight=weight, residual_cov=solution.residual_cov + white, read=read)
+    read = SolvedRows(rows, solution.residual_cov)
+    return replace(solution, residual_cov=solution.residual_cov + white, read=read)
 
 
 PLAIN = Estimator("residual", solve_plain)

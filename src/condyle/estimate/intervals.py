@@ -120,7 +120,7 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise, lag: floa
 
 def _own_normals(blocks: Blocks) -> Floats:
     """(J, 6, 6) normal matrix of every joint for itself."""
-    Z = blocks.Z * np.sqrt(blocks.weight)[:, None, :, None]
+    Z = blocks.lay_out() * np.sqrt(blocks.weight)[:, None, :, None]
     return np.asarray(np.einsum("bxjs,bxjt->jst", Z, Z, optimize=True))
 
 
@@ -156,7 +156,9 @@ def _carry_errors(
         return None
     covariance = solution.residual_cov if solution.together else np.diag(np.diagonal(solution.residual_cov))
     S: Floats = np.asarray(np.linalg.inv(covariance))
-    weighted = over_frames(lambda Z, w: Z * np.sqrt(w)[:, None, :, None], blocks.Z, blocks.weight)
+    weighted = empty((blocks.count, 3, J, 6))
+    for part in blocks_of(blocks.count, 2 * weighted[:1].nbytes):
+        np.multiply(blocks.lay_out(rows=part), np.sqrt(blocks.weight[part])[:, None, :, None], out=weighted[part])
     rows = flat = weighted.reshape(3 * blocks.count, 6 * J)
     if lag > 0:
         # The solution weighs errors e by D'DZ, where D takes the differences, instead of by Z.
@@ -426,9 +428,6 @@ class Blocks:
         self.halves = solution.p_child_joint, solution.p_parent_joint
         self.place = over_frames(lambda parent, child: 0.5 * (parent + child), p_parent, p_child)
         self.R_child, self.R_parent = R_child, R_parent
-        self.Z = over_frames(  # (b, 3, J, 6)
-            lambda child, parent: np.concatenate([child, -parent], axis=3).transpose(0, 2, 1, 3), R_child, R_parent
-        )
         self.arm = over_frames(  # the sensors' distance as the joint has it; the measured one would explain its noise
             lambda child, parent: (
                 np.einsum("bjxy,jy->bjx", child, self.halves[0]) - np.einsum("bjxy,jy->bjx", parent, self.halves[1])
@@ -439,13 +438,18 @@ class Blocks:
             lambda arm, parent, child: (arm - (parent - child)).transpose(0, 2, 1), self.arm, p_parent, p_child
         )
 
+    def lay_out(self, joints: Ints | slice = slice(None), rows: slice = slice(None)) -> Floats:
+        """(b, 3, P, 6) the columns of the unknowns of joints (P,), or of all, in all blocks or in some."""
+        child, parent = self.R_child[rows][:, joints], self.R_parent[rows][:, joints]
+        return np.concatenate([child, -parent], axis=3).transpose(0, 2, 1, 3)
+
     def thin(self, most: int) -> Blocks:
         """So many of the blocks at most, evenly spread, with the angles that they have among all."""
         if self.count <= most:
             return self
         part, chosen = copy(self), evenly(self.count, most)
         part.count, part.step = most, self.step * self.count / most
-        for name in ("first", "weight", "fresh", "run", "place", "R_child", "R_parent", "Z", "arm", "gap"):
+        for name in ("first", "weight", "fresh", "run", "place", "R_child", "R_parent", "arm", "gap"):
             setattr(part, name, getattr(self, name)[chosen])
         part.__dict__["_turns"] = self._angles[chosen], self._turns[1]
         return part
@@ -536,7 +540,7 @@ class Blocks:
         """
         axes, _, moved = self._turn_axes(joints)
         noisy = np.flatnonzero((moved <= MOVED_MIN_SHARE).any(axis=1))
-        Z = self.Z[:, :, joints]
+        Z = self.lay_out(joints)
         if len(noisy):
             own = axes[noisy] * (moved[noisy] > MOVED_MIN_SHARE)[:, None]  # (p, 3, 3)
             kept = np.einsum("bpx,pxk,pyk->bpy", self._angles[:, joints[noisy]], own, axes[noisy])
@@ -676,6 +680,11 @@ def average_blocks(take: Take, solution: Solution) -> Blocks:
     if solution not in _averaged:
         _averaged[solution] = Blocks(*solution.by_rows(take))
     return _averaged[solution]
+
+
+def forget_blocks(solution: Solution) -> None:
+    """Drops the blocks that were made of a solution: nothing reads them any more."""
+    _averaged.pop(solution, None)
 
 
 def _block_means(

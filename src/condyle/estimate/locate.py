@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..maths.least_squares import invert_normal
-from ..maths.spool import blocks
+from ..maths.spool import blocks, blocks_of
 from ..model.skeleton import ONE_AXIS, Joint, Kind, Point
-from ..pairs.fits import PairFits, gaps
+from ..pairs.fits import JointGaps, PairFits, gaps
 from .axes import estimate_axes
 from .kinds import PairMotion, classify, hinge_axes, measure_motion, play
 from .machines import MACHINE_OFF_RATIO, find_thread, fit_universal, is_quiet, is_universal, off_limit
@@ -20,6 +20,7 @@ from .solve import Solution, free_basis
 if TYPE_CHECKING:
     from ..maths.arrays import Bools, Floats
     from ..model.take import Take
+    from ..pairs.rows import FrameWeights
     from .fitting import Solved
     from .intervals import Uncertainty
     from .structure import Structure
@@ -29,14 +30,14 @@ if TYPE_CHECKING:
 class Located(NamedTuple):
     """Joints of a solution as values, with the directions held that their intervals leave open.
 
-    gap     (n, J, 3) [m]  what the solution leaves, and the thread of a screw; NaN where not seen
+    gap     (n, J, 3) [m]  what the solution leaves, and the thread of a screw
     """
 
     joints: list[Joint]
     solution: Solution
     sure: Uncertainty | None
     motion: PairMotion
-    gap: Floats
+    gap: JointGaps
 
 
 def locate_joints(
@@ -60,23 +61,21 @@ def locate_joints(
     known = {frozenset((take.index(a), take.index(b))): kind for a, b, kind in kinds}
     told, points, held = classify(fits, motion, noise, structure.turn, known)
     solution, sure = hold_directions(solution, sure, fits, held)
-    gap = gaps(take, *solution.joints)
-    joints = _assemble_joints(take, structure, solution, gap, fits, motion, told, points, held, sure, support)
-    joints = _name_machine_joints(take, structure, joints, solution, gap)
+    joints = _assemble_joints(take, structure, solution, fits, motion, told, points, held, sure, support)
+    joints, threads = _name_machine_joints(take, structure, joints, solution)
     hinges = np.array([a for a, joint in enumerate(joints) if joint.kind in ONE_AXIS])
     if sure is not None and len(hinges):
         axes = (np.stack([getattr(joints[a], half) for a in hinges]) for half in ("axis_child", "axis_parent"))
         for a, covariance in zip(hinges, estimate_axes(take, solution, sure, noise, hinges, *axes), strict=True):
             joints[a] = replace(joints[a], axis_covariance=covariance).with_covariance(joints[a].covariance)
-    return Located(joints, solution, sure, motion, gap)
+    return Located(joints, solution, sure, motion, JointGaps(take, *solution.joints, threads))
 
 
 def _name_machine_joints(
-    take: Take, structure: Structure, joints: list[Joint], solution: Solution, gap: Floats
-) -> list[Joint]:
-    """The joints with those told as universal or screw that leave nothing beyond the noise.
-
-    gap   (n, J, 3) [m] of the joints; what the threads of screws make of it is taken out
+    take: Take, structure: Structure, joints: list[Joint], solution: Solution
+) -> tuple[list[Joint], dict[int, tuple[Floats, Floats]]]:
+    """The joints with those told as universal or screw that leave nothing beyond the noise, and the threads of screws:
+    see `JointGaps`.
     """
     explained = np.sqrt(3 * structure.noise.gap_variance(*solution.joints))
     size = structure.motion.size
@@ -96,16 +95,25 @@ def _name_machine_joints(
                 axis_parent=two.axis_parent[k],
                 axis_covariance=two.covariance[k] if joints[balls[k]].covariance is not None else None,
             )
-    for a, joint in enumerate(joints):
-        plain = joint.kind == "hinge" and (joint.play or 0.0) < MACHINE_OFF_RATIO * joint.rotation[0]
-        if plain and joint.axis_child is not None and joint.axis_parent is not None:
-            pair = (int(solution.pairs[a, 0]), int(solution.pairs[a, 1]))
-            axes = (joint.axis_child, joint.axis_parent)
-            thread = find_thread(take, pair, axes, gap[:, a], float(explained[a]))
+    hinges = [a for a, joint in enumerate(joints) if joint.kind == "hinge" and _is_plain(joint)]
+    threads = dict[int, tuple["Floats", "Floats"]]()
+    for part in blocks_of(len(hinges), 24 * take.frames):
+        pairs, own = solution.pairs[hinges[part]], hinges[part]
+        gap = gaps(take, pairs, solution.p_child_joint[own], solution.p_parent_joint[own])
+        for row, a in enumerate(own):
+            joint, (child, parent) = joints[a], pairs[row].tolist()
+            axes = np.asarray(joint.axis_child), np.asarray(joint.axis_parent)
+            thread = find_thread(take, (child, parent), axes, gap[:, row], float(explained[a]))
             if thread is not None:
-                gap[:, a] -= thread.along[:, None] * (take.R_world_body[:, pair[1]] @ joint.axis_parent)
+                threads[a] = thread.along, axes[1]
                 found[a] = replace(joint, kind="screw", pitch=thread.pitch, residual=thread.residual)
-    return found
+    return found, threads
+
+
+def _is_plain(hinge: Joint) -> bool:
+    """Whether a hinge turns about its axis alone, as those of machines do."""
+    told = hinge.axis_child is not None and hinge.axis_parent is not None
+    return told and (hinge.play or 0.0) < MACHINE_OFF_RATIO * float(hinge.rotation[0])
 
 
 def centre_errors(covariance: Floats, solution: Solution, fits: PairFits) -> Floats:
@@ -147,7 +155,6 @@ def _assemble_joints(
     take: Take,
     structure: Structure,
     solution: Solution,
-    gap: Floats,
     fits: PairFits,
     motion: PairMotion,
     kinds: Sequence[Kind],
@@ -156,7 +163,7 @@ def _assemble_joints(
     sure: Uncertainty | None,
     support: Mapping[int, EdgeSupport] | None = None,
 ) -> list[Joint]:
-    residual = gap_residual(gap, solution.weight)
+    residual = gap_residual(JointGaps(take, *solution.joints), solution.frame_weight)
     child_axes, parent_axes = hinge_axes(fits, take)
     values = np.sqrt(solution.every) * fits.singular_values
     parts = ((structure.good[rows] & take.seen[rows])[:, solution.pairs] for rows in blocks(take.seen))
@@ -217,13 +224,16 @@ def _main_share(turned: Floats) -> float | None:
     return float(square.max() / square.sum()) if square.sum() > 0 else None
 
 
-def gap_residual(gap: Floats, weight: Floats) -> Floats:
+def gap_residual(gap: Floats | JointGaps, weight: Floats | FrameWeights) -> Floats:
     """(J,) [m] root mean square length of gaps (n, J, 3) over frames with weight (n, J)."""
-    square = np.zeros(weight.shape[1])
-    for rows in blocks(gap, weight):
-        one, w = gap[rows], weight[rows]
-        square += (np.where(w > 0, np.einsum("nji,nji->nj", one, one), 0.0) * w).sum(axis=0)
-    return np.asarray(np.sqrt(square / np.maximum(weight.sum(axis=0), 1e-300)))
+    square, total = np.zeros((2, weight.shape[1]))
+    for rows, one in (
+        gap.blocks() if isinstance(gap, JointGaps) else ((k, gap[k].transpose(2, 0, 1)) for k in blocks(gap))
+    ):
+        w = weight[rows]
+        square += (np.where(w > 0, np.einsum("xnj,xnj->nj", one, one), 0.0) * w).sum(axis=0)
+        total += w.sum(axis=0)
+    return np.asarray(np.sqrt(square / np.maximum(total, 1e-300)))
 
 
 def _evidence(take: Take, structure: Structure, support: Mapping[int, EdgeSupport]) -> dict[frozenset[int], Any]:

@@ -36,6 +36,9 @@ LEFT_OUT_MAX_SHARE = 0.95  # of a body's poses that may be left out
 GAP_ROUNDING_SHARE = 1e-6  # of the distance between joined sensors: gaps below it are alike
 
 
+BeforeAfter = tuple[Floats, Floats]
+
+
 def keep_proved(before: Estimate, changes: Sequence[Change]) -> tuple[Estimate, list[Change], list[Finding]]:
     """The estimate with those of the changes that prove themselves, one after the other; they, and what to say."""
     estimate, kept, told = before, list[Change](), list[tuple[int, Finding]]()
@@ -65,18 +68,25 @@ def prove(before: Estimate, after: Estimate, change: Change) -> Proof:
     sizes = [float(np.sqrt(_mean(one))) for one in (was, now)]
     own = _too_large(after, change) if change.effect == "moves" else _not_apart(before, after, change, touched)
     border = "it lies at the border of two recordings" if lies_at_border(after.take, change.first) else ""
-    reason = _find_lost_joint(before, after) or border or own or _find_objection(before, after, change, pairs, old, new)
+    reason = _find_lost_joint(before, after) or border or own
+    reason = reason or _find_objection(before, after, change, pairs, (old, new), (was, now))
     if not reason and (rest := _find_long_rest(after.take, pairs, new)).any():
         hidden = np.broadcast_to(rest[:, None], old.shape[:2])
-        reason = _find_objection(before, after, change, pairs, *(hide(gap, hidden) for gap in (old, new)))
+        old, new = (hide(gap, hidden) for gap in (old, new))
+        was, now = (_block_squares(after.take, gap) for gap in (old, new))
+        reason = _find_objection(before, after, change, pairs, (old, new), (was, now))
     return Proof(sizes[0], sizes[1], reason)
 
 
-def _find_objection(before: Estimate, after: Estimate, change: Change, pairs: Ints, old: Floats, new: Floats) -> str:
-    """Why gaps (n, k, 3) [m] of the pairs before and after do not speak for a change; "" where they do."""
-    was, now = (_block_squares(after.take, gap) for gap in (old, new))
-    gain = _no_gain(before, after, pairs, old, new) if change.effect == "moves" else ""
-    return gain or _worse_joint(after, pairs, was, now)
+def _find_objection(
+    before: Estimate, after: Estimate, change: Change, pairs: Ints, gap: BeforeAfter, square: BeforeAfter
+) -> str:
+    """Why gaps (n, k, 3) [m] of the pairs before and after do not speak for a change; "" where they do.
+
+    square   (b, k) [m^2] of the gaps, see `_block_squares`
+    """
+    gain = _no_gain(before, after, pairs, gap, square) if change.effect == "moves" else ""
+    return gain or _worse_joint(after, pairs, *square)
 
 
 def _find_long_rest(take: Take, pairs: Ints, gap: Floats) -> Bools:
@@ -157,7 +167,7 @@ def _worse_joint(after: Estimate, pairs: Ints, was: Floats, now: Floats) -> str:
     return ""
 
 
-def _no_gain(before: Estimate, after: Estimate, pairs: Ints, old: Floats, new: Floats) -> str:
+def _no_gain(before: Estimate, after: Estimate, pairs: Ints, gap: BeforeAfter, square: BeforeAfter) -> str:
     """The joints come apart less over the whole take and where poses were moved, or in the rest where that is shorter,
     in one of the two by more than chance: a step in the middle is shared by both halves before, a short stretch on
     either side of one hardly shows in the whole.
@@ -171,8 +181,8 @@ def _no_gain(before: Estimate, after: Estimate, pairs: Ints, old: Floats, new: F
         there = both & ~there
     floor = np.maximum((GAP_ROUNDING_SHARE * measure_distances(after.take, pairs)) ** 2, 1e-200)  # twins are 0 m apart
     sure, worse = False, False
-    for rows in (np.ones_like(there), there):
-        was, now = (_block_squares(after.take, hide(gap, ~rows)) for gap in (old, new))
+    inside = tuple(_block_squares(two, hide(one, ~there)) for one in gap)
+    for was, now in (square, inside):
         known = np.isfinite(was).any(axis=1)
         usual = _mean(was, axis=0) + floor
         for fall in ((now - was) / usual, np.log((now + floor) / (was + floor))):

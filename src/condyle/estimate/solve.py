@@ -16,7 +16,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.least_squares import invert_normal
 from ..maths.series import correlated_square_sum
-from ..maths.spool import BLOCK_BYTES, over_frames
+from ..maths.spool import PART_BYTES, over_frames
 from ..model.take import Take
 from ..model.values import dataclass
 from ..pairs.fits import PairFits, gaps
@@ -33,7 +33,7 @@ from ..pairs.outliers import (
 )
 
 if TYPE_CHECKING:
-    from ..pairs.rows import RowTake
+    from ..pairs.rows import FrameWeights, RowTake
 
 SOLVE_SWEEPS = 3  # over all frames at least, and two more while weights or covariance still change the joints
 # Errors that joints of trackers share: chosen on simulated fields, lumps of metal and slow noise, and on 54 recordings
@@ -48,12 +48,11 @@ NOISE_CORRECTION_MAX_SHARE = 0.5  # share of the weakest rotation's signal that 
 
 
 class SolvedRows(NamedTuple):
-    """What a solution was read off: rows in the place of frames, their weight (N, J), and the per axis covariance
-    (J, J) [m^2] of the joints' gaps in them.
+    """What a solution was read off: rows in the place of frames, and the per axis covariance (J, J) [m^2] of gaps in
+    them.
     """
 
     rows: RowTake
-    weight: Floats
     residual_cov: Floats
 
 
@@ -64,7 +63,7 @@ class Solution:
     pairs           (J, 2)          child, parent
     p_child_joint   (J, 3)     [m]
     p_parent_joint  (J, 3)     [m]
-    weight          (n, J)     [-]  0 where not seen or weighted out
+    weight          (N, J)     [-]  of the rows that it was read off; 0 where not seen or weighted out
     information     (6J, 6J) [1/m^2]  normal matrix; unknowns joint by joint, child half first
     basis           (6J, F)    [-]  directions that were solved for; the rest are held at minimum norm
     residual_cov    (J, J)   [m^2]  per axis covariance of the joints' gaps
@@ -101,12 +100,17 @@ class Solution:
         """Frames in a row of what it was read off."""
         return 1 if self.read is None else self.read.rows.every
 
+    @property
+    def frame_weight(self) -> Floats | FrameWeights:
+        """(n, J) [-] its weight in each frame."""
+        return self.weight if self.read is None else self.read.rows.to_frames(self.weight, self.pairs)
+
     def by_rows(self, take: Take) -> tuple[Take, Solution]:
-        """The rows that it was read off in the place of its take, and the solution by their weights and gaps."""
+        """The rows that it was read off in the place of its take, and the solution by their gaps."""
         if self.read is None:
             return take, self
-        rows, weight, covariance = self.read
-        return rows.take, replace(self, weight=weight, residual_cov=covariance, read=None)
+        rows, covariance = self.read
+        return rows.take, replace(self, residual_cov=covariance, read=None)
 
     def covariance(self) -> Floats:
         """(6J, 6J) [m^2] of the unknowns if the gaps were white; held directions have none."""
@@ -178,6 +182,7 @@ def solve_together(
         if sweep >= 2 and np.abs(u - old).max(initial=0.0) < 1e-9 * np.abs(u).max(initial=1.0):
             break
     assert weight is not None
+    del gap
     gap = rows.gap(u)
     u = system.refine(G, S, u, rows.slope(gap, weight, S))
     joints = _split_unknowns(start.pairs, u)
@@ -251,7 +256,7 @@ def _multiply_parts(gap: Floats, weight: Floats, parts: int) -> tuple[Floats, Fl
     """
     edges = np.linspace(0, len(weight), parts + 1).astype(np.int64)
     longest = int(np.diff(edges).max())
-    if gap.nbytes > BLOCK_BYTES or parts == 1:
+    if gap.nbytes > PART_BYTES or parts == 1:
         products = [gap_products(gap[:, lo:hi], weight[lo:hi]) for lo, hi in pairwise(edges)]
         square, count = (np.stack(values) for values in zip(*products, strict=True))
         return square, count

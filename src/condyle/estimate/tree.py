@@ -25,7 +25,7 @@ from ..maths.series import correlated_square_sum, count_frames
 from ..maths.spool import blocks_of
 from ..model.take import Take
 from ..model.values import dataclass
-from ..pairs.fits import PairFits, fit_pairs, gaps, gaps_by_axis
+from ..pairs.fits import PairFits, fit_pairs, gap_blocks, gaps
 from ..pairs.noise import Noise
 from ..pairs.sums import PairSums
 from .solve import solve_together
@@ -224,9 +224,13 @@ class ResidualRows:
         self.candidates = nearest_pairs(fits, take.bodies, keep)
         self.pairs = fits.pairs[self.candidates]
         joints = fits.p_child_joint[self.candidates], fits.p_parent_joint[self.candidates]
-        gap = gaps_by_axis(part, self.pairs, *joints)
         self.both = part.seen[:, self.pairs[:, 0]] & part.seen[:, self.pairs[:, 1]]
-        self.gap = gap if self.both.all() else np.where(self.both, gap, 0.0)
+        self._flat = np.empty((part.frames, 3 * len(self.pairs)))  # (n, 3 C) the gaps, axis by axis
+        self.gap = np.swapaxes(self._flat.reshape(part.frames, 3, -1), 0, 1)
+        for rows, gap in gap_blocks(part, self.pairs, *joints):
+            self.gap[:, rows] = gap
+        if not self.both.all():
+            self.gap[:, ~self.both] = 0.0
         apart = np.linalg.norm(centre_positions(part.p_world_body, part.seen), axis=-1)[part.seen]
         size = float(median(apart)) or float(np.sqrt(np.mean(apart**2)))  # most may be at one place
         self.floor = max((RESIDUAL_FLOOR_SHARE * size) ** 2, LEAST_FLOOR_M2)
@@ -285,7 +289,7 @@ class ResidualRows:
         part = copy(self)
         part.candidates, part.pairs, part.both = self.candidates[used], self.pairs[used], self.both[:, used]
         own, count = self._own
-        part.__dict__["_flat"] = self._flat[:, self._columns(used)]
+        part._flat = self._flat[:, self._columns(used)]
         part.__dict__["_own"] = own[:, used], count[:, used]
         part.gap = np.swapaxes(part._flat.reshape(len(part._flat), 3, -1), 0, 1)
         return part
@@ -306,11 +310,6 @@ class ResidualRows:
             for k, (a, b) in enumerate(SYMMETRIC_ENTRIES):
                 np.einsum("nc,nc->c", self.gap[a, one], self.gap[b, one], out=out[:, k])
         return own, np.stack([self.both[one].sum(axis=0) for one in rows])
-
-    @cached_property
-    def _flat(self) -> Floats:
-        """(n, 3 C) the gaps, axis by axis."""
-        return np.concatenate(self.gap, axis=1)
 
     def _columns(self, tree: Sequence[int] | Ints) -> Ints:
         """(3 J,) where the tree's gaps are among them."""

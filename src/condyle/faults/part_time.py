@@ -79,9 +79,8 @@ def find_part_time(take: Take, solution: Solution, gap: Floats, good: Bools) -> 
         return []
     first = _cut_blocks(take)
     size, level = _block_gaps(take, gap)
-    trusted = (
-        np.add.reduceat(solution.weight, first, axis=0) > TRUSTED_MIN_WEIGHT * np.diff([*first, take.frames])[:, None]
-    )
+    weight = np.add.reduceat(np.asarray(solution.frame_weight), first, axis=0)
+    trusted = weight > TRUSTED_MIN_WEIGHT * np.diff([*first, take.frames])[:, None]
     usual = median(np.where(trusted, level, np.nan))
     far = APART_MIN_SHARE * _usual_distances(take, solution.pairs)
     with np.errstate(invalid="ignore"):

@@ -18,7 +18,7 @@ from ..maths import rotation
 from ..maths.arrays import Bools, Floats
 from ..maths.least_squares import SYMMETRIC_ENTRIES, clear_of, clear_of_columns, solve_symmetric, span_columns
 from ..maths.series import sum_from_end
-from ..maths.spool import blocks_of, empty, one_of_many
+from ..maths.spool import PART_BYTES, blocks_of, empty, one_of_many
 from ..model.values import dataclass
 
 if TYPE_CHECKING:
@@ -89,10 +89,12 @@ class GapSeries:
 
         def lay_out(rows: slice) -> Floats:
             X = blocks.shape_rows(np.array([a]), units, in_body, rows)[0]
-            return np.concatenate([blocks.Z[rows, :, a].reshape(-1, 6), X, *pull_skin(blocks, a, rows)], axis=1)
+            return np.concatenate(
+                [blocks.lay_out(np.array([a]), rows).reshape(-1, 6), X, *pull_skin(blocks, a, rows)], axis=1
+            )
 
         design = empty((3 * blocks.count, lay_out(slice(0, 1)).shape[1]))
-        for rows in blocks_of(blocks.count, 3 * design[:1].nbytes):
+        for rows in blocks_of(blocks.count, 3 * design[:1].nbytes, PART_BYTES):
             design[3 * rows.start : 3 * rows.stop] = lay_out(rows)
         bodies = (int(blocks.pairs[a, 0]), int(blocks.pairs[a, 1]))
         gap = blocks.gap[:, :, a]
@@ -117,8 +119,9 @@ class GapSeries:
         """The joint with its rows weighted by `root` (b,), as those of the design are already."""
         child, parent = (np.multiply(side, root[:, None, None], out=empty(side.shape)) for side in sides)
         gap = np.multiply(gap, root[:, None], out=empty(gap.shape))
-        base = one_of_many(span_columns(design), len(blocks.pairs))
-        own = base[:, : int(design[:, :OWN_COLUMNS].any(axis=0).sum())]  # the first span the first
+        own_columns = int(design[:, :OWN_COLUMNS].any(axis=0).sum())
+        base = one_of_many(span_columns(design, out=design), len(blocks.pairs))
+        own = base[:, :own_columns]  # the first span the first
         left = clear_of(base, gap.ravel()).reshape(-1, 3)
         floor = float((root**2).mean()) * (ROUNDING_SHARE * float(np.sqrt((blocks.arm**2).sum(axis=2).mean()))) ** 2
         variance = _long_run_variance(left, base.shape[1], blocks, floor)
@@ -168,7 +171,7 @@ class GapSeries:
         gradient, information = empty((len(sides), 2, 3)), empty((len(sides), 2, 3, 3))
         count = base.shape[2]
         after: Floats | None = None  # what the blocks behind add up to
-        for rows in reversed(list(blocks_of(len(sides), base[:1].nbytes))):
+        for rows in reversed(list(blocks_of(len(sides), 2 * base[:1].nbytes, PART_BYTES))):
             axes = np.swapaxes(sides[rows], 1, 2)
             sums = np.empty((len(axes), 6, count + 4))  # products with the base, with the gap, with the side itself
             np.matmul(axes, base[rows], out=sums[..., :count])

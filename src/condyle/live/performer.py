@@ -46,7 +46,7 @@ def find_figure(take: Take, options: FitOptions, performer: Performer) -> Calibr
     found = run(take, replace(options, tree=performer.profile.edges), plan)
     skeleton = apply_profile(found.skeleton, performer.profile)
     gap, weight, joints = measure_gaps(skeleton, found.take, found.weight)
-    return replace(found, skeleton=replace(skeleton, joints=joints), gap=gap, weight=weight)
+    return replace(found, skeleton=replace(skeleton, joints=joints), gaps=gap, weights=weight)
 
 
 def repair_slips_inside(estimate: Estimate, options: FitOptions, refused: Sequence[Change] = ()) -> Decision:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from .arrays import Bools, Floats
-from .spool import blocks, over_frames
+from .spool import blocks, empty, over_frames
 
 SPAN_LOADING = 1e-9  # of unit columns: what keeps two that are alike from being told apart by rounding
 WELL_CONDITIONED_MIN = 1e-10  # mean eigenvalues: least eigenvalue of a matrix that is inverted as it is
@@ -127,13 +127,18 @@ def solve_entries(entries: Sequence[Floats], right: Sequence[Floats]) -> list[Fl
     return [(A * x + B * y + C * z) * over, (B * x + D * y + E * z) * over, (C * x + E * y + F * z) * over]
 
 
-def span_columns(columns: Floats) -> Floats:
-    """(n, G) orthonormal columns that span the given ones, but for what only rounding keeps apart."""
+def span_columns(columns: Floats, out: Floats | None = None) -> Floats:
+    """(n, G) orthonormal columns that span the given ones (n, F), but for what only rounding keeps apart; in the place
+    of `out` (n, F), which may be the columns themselves.
+    """
     if not len(columns):
         return np.zeros((0, 0))
     used, size, gram = _unit_gram(columns)
     back = invert_triangle(np.asarray(np.linalg.cholesky(gram))).T / size[:, None]
-    return over_frames(lambda part: (part if used.all() else part[:, used]) @ back, columns)
+    found = empty((len(columns), len(back))) if out is None else out[:, : len(back)]
+    for rows in blocks(columns):
+        found[rows] = (columns[rows] if used.all() else columns[rows][:, used]) @ back
+    return found
 
 
 def clear_of_columns(columns: Floats, values: Floats) -> Floats:

@@ -30,7 +30,8 @@ MEMORY_SHARE = 1 / 16  # of the memory, for one array
 ARRAYS_TOGETHER = 2  # times that, for all arrays that are held in memory
 COUNTED_SHARE = 1 / 64  # of the largest array, from which on one counts among them
 UNKNOWN_MEMORY_BYTES = 2**33  # where the system does not tell
-BLOCK_BYTES = 2**23  # of the arrays that are looked at together, in one block of frames
+BLOCK_BYTES = 2**23  # of the arrays that are looked at together: at once up to here,
+PART_BYTES = 2**21  # and beyond in blocks of frames of this size, which stay in a processor's cache
 POSE_BYTES = 96  # of one body in one frame: nine numbers of its rotation, three of its place
 ON_DISK = "/var/tmp"  # where /tmp may be memory, this is not
 
@@ -211,9 +212,11 @@ class GrowingRows:
 def blocks_of(frames: int, frame_bytes: int, block_bytes: int = 0, least: int = 1) -> Iterator[slice]:
     """All frames in blocks of a bounded size, given the bytes that are looked at in each frame.
 
-    block_bytes  of a block, at most; 0: BLOCK_BYTES;  least: frames of a block, whatever their size
+    block_bytes  of a block, at most; 0: PART_BYTES, unless all frames are in BLOCK_BYTES;  least: frames of a block,
+                 whatever their size
     """
-    step = max(least, (block_bytes or BLOCK_BYTES) // max(frame_bytes, 1))
+    whole = frames * frame_bytes <= BLOCK_BYTES
+    step = max(least, (block_bytes or (BLOCK_BYTES if whole else min(PART_BYTES, BLOCK_BYTES))) // max(frame_bytes, 1))
     for start in range(0, frames, step):
         yield slice(start, min(start + step, frames))
 

@@ -312,6 +312,10 @@ class Take:
         seen = over_frames(lambda seen, gone: seen & ~gone, self.seen, gone)
         return self._twin(R_world_body=R, p_world_body=p, seen=seen)
 
+    def with_poses(self, time: Floats, segment: Ints, R_world_body: Floats, p_world_body: Floats, seen: Bools) -> Take:
+        """The same bodies in other frames, by arrays that were made from its own: neither checked nor copied."""
+        return self._twin(time=time, segment=segment, R_world_body=R_world_body, p_world_body=p_world_body, seen=seen)
+
     def _twin(self, **arrays: Floats | Ints | Bools) -> Take:
         """The same take with other arrays, which are sealed and not checked again: they were made from its own."""
         twin = object.__new__(type(self))

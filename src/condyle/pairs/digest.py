@@ -20,6 +20,7 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..maths.series import average_runs, count_frames
 from ..maths.spool import (
+    BLOCK_BYTES,
     POSE_BYTES,
     blocks,
     blocks_of,
@@ -157,10 +158,12 @@ class Digest:
         if made is not None and made[0]() is take:
             return made[1]
         p = over_frames(lambda part: np.ascontiguousarray(part + self.origin), self.pose[..., 3].transpose(1, 2, 0))
-        R = self.pose[..., :3].transpose(1, 2, 0, 3)
+        R = self.pose[..., :3].transpose(1, 2, 0, 3)  # no copy of many: they are the largest that a fit holds
+        if R.nbytes <= BLOCK_BYTES:
+            R = np.ascontiguousarray(R)
         if not self.seen.all():
             p, R = hide(p, ~self.seen), hide(R, ~self.seen)
-        rows = replace(take, time=self.time, segment=self.segment, p_world_body=p, R_world_body=R)
+        rows = take.with_poses(self.time, self.segment, R, p, self.seen)
         _row_takes[self] = ref(take), rows
         return rows
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -250,26 +250,13 @@ def measure_distances(take: Take, pairs: Ints) -> Floats:
 
 def gaps(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
     """(n, P, 3) [m] world vector from the parent's joint to the child's; NaN where either body is not seen."""
-    out = empty((take.frames, len(pairs), 3))
-    for rows, gap in gap_blocks(take, pairs, p_child_joint, p_parent_joint):
-        out[rows] = gap.transpose(1, 2, 0)
-    return out
-
-
-def gaps_by_axis(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
-    """(3, n, P) [m] the same with the axes of the world first, as what multiplies them is faster."""
-    out = empty((3, take.frames, len(pairs)))
-    for rows, gap in gap_blocks(take, pairs, p_child_joint, p_parent_joint):
-        if len(gap[0]) == take.frames:
-            return gap
-        out[:, rows] = gap
-    return out
+    return np.asarray(JointGaps(take, pairs, p_child_joint, p_parent_joint))
 
 
 def gap_blocks(
     take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats
 ) -> Iterator[tuple[slice, Floats]]:
-    """The same block by block of the frames."""
+    """(3, k, P) the same block by block of the frames, with the axes of the world first."""
     i, j = np.asarray(pairs).T
     to_gaps = JointMap(take.bodies, pairs, p_child_joint, p_parent_joint)
     for rows, X in blocks(take):
@@ -278,6 +265,38 @@ def gap_blocks(
         if not seen.all():
             gap[:, ~(seen[:, i] & seen[:, j])] = np.nan
         yield rows, gap
+
+
+class JointGaps:
+    """(n, P, 3) [m] the same, made when they are asked for, as an array or block by block of the frames: those of a fit
+    are as large as a quarter of its take.
+
+    threads  {joint: (n,) [m] how far its screw goes along, and (3,) its axis in the parent}, which are no gap
+    """
+
+    def __init__(
+        self,
+        take: Take,
+        pairs: Ints,
+        p_child_joint: Floats,
+        p_parent_joint: Floats,
+        threads: Mapping[int, tuple[Floats, Floats]] | None = None,
+    ) -> None:
+        self.take, self.joints, self.threads = take, (pairs, p_child_joint, p_parent_joint), threads or {}
+
+    def blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """Frames, and (3, k, P) their gaps."""
+        for rows, gap in gap_blocks(self.take, *self.joints):
+            for a, (along, axis) in self.threads.items():
+                turned = self.take.R_world_body[rows, self.joints[0][a, 1]] @ axis
+                gap[:, :, a] -= along[rows] * turned.T
+            yield rows, gap
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        out = empty((self.take.frames, len(self.joints[0]), 3))
+        for rows, gap in self.blocks():
+            out[rows] = gap.transpose(1, 2, 0)
+        return out
 
 
 class JointMap:

@@ -18,6 +18,7 @@ from ..maths.spool import POSE_BYTES, blocks_of, empty, over_frames
 
 if TYPE_CHECKING:
     from ..model.take import Take
+    from .rows import FrameWeights
 
 Steps = Callable[[int, float, Ints, Ints], Floats]  # joint, its scale [m], rows before and after: see `RowTake.steps`
 ROUNDING_M = 1e-12  # gaps of exact data, which are no outliers of each other
@@ -220,17 +221,17 @@ def drop_gross(take: Take, pairs: Ints, length: Floats, seen: Bools, bar: Floats
     return find_inliers(take.seen, pairs, weight) if not (weight == seen).all() else take.seen
 
 
-def find_inliers(seen: Bools, pairs: Ints, weight: Floats | Bools) -> Bools:
+def find_inliers(seen: Bools, pairs: Ints, weight: Floats | Bools | FrameWeights) -> Bools:
     """(n, m) poses, of those seen, that agree with at least one joint of their body; bodies without one are trusted."""
     ends = np.zeros((len(pairs), seen.shape[1]), dtype=np.float32)
     ends[np.arange(len(pairs))[:, None], pairs] = 1.0
 
     def compare(part: Bools, w: Floats | Bools) -> Bools:
-        both, kept = part[:, pairs].all(axis=2), w > 1e-9
+        both, kept = part[:, pairs].all(axis=2), np.greater(w, 1e-9)
         asked, agree = (one.astype(np.float32) @ ends > 0 for one in (both, kept))  # at any joint of the body
         return np.asarray(part & (~asked | agree))
 
-    return over_frames(compare, seen, weight)
+    return over_frames(compare, seen, weight)  # type: ignore[arg-type]
 
 
 def blame_partners(pairs: Ints, lost: Bools) -> Bools:

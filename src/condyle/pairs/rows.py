@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -77,16 +77,36 @@ class RowTake:
         largest = np.where(np.isfinite(change), change, 0.0).max(axis=1, initial=0.0)
         return np.asarray(largest / np.sqrt(1 + (1 - 1 / self.every) * white / max(scale**2, 1e-300)))
 
-    def to_frames(self, weight: Floats, seen: Bools) -> Floats:
-        """(n, J) weights of rows (N, J) for each of their frames; 0 where not seen (n, J)."""
-        rows_of = self.digest
-        if rows_of is None:
-            return weight
-        out = empty(seen.shape)
-        for rows in blocks_of(rows_of.rows, rows_of.every * weight[:1].nbytes):
-            count = rows_of.count[rows]
-            frames = slice(int(rows_of.first[rows.start]), int(rows_of.first[rows.stop - 1] + count[-1]))
-            out[frames] = np.where(seen[frames], np.repeat(weight[rows], count, axis=0), 0.0)
+    def to_frames(self, weight: Floats, pairs: Ints) -> Floats | FrameWeights:
+        """(n, J) weights of rows (N, J) for each of their frames; 0 where one of the pair (J, 2) is not trusted."""
+        return weight if self.digest is None else FrameWeights(weight, self.digest.first, self.good, pairs)
+
+
+class FrameWeights:
+    """(n, J) how much the gaps of joints count in each frame: as in its row (N, J), 0 where one of two bodies is not to
+    be trusted (n, m). They are made for the frames that are asked for; as an array, for all.
+    """
+
+    def __init__(self, weight: Floats, first: Ints, good: Bools, pairs: Ints) -> None:
+        """first  (N,) frame of each row."""
+        self._weight, self._first, self._good, self._ends = weight, first, good, pairs.T
+        self.shape, self.itemsize = (len(good), len(pairs)), weight.itemsize
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, frames: slice) -> Floats:
+        start, stop, _ = frames.indices(len(self))
+        low, high = int(np.searchsorted(self._first, start, "right")) - 1, int(np.searchsorted(self._first, stop))
+        count = np.diff(np.append(np.maximum(self._first[low:high], start), stop))
+        i, j = self._ends
+        both = self._good[start:stop, i] & self._good[start:stop, j]
+        return np.where(both, np.repeat(self._weight[low:high], count, axis=0), 0.0)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        out = empty(self.shape)
+        for frames in blocks_of(len(self), 2 * self.itemsize * self.shape[1]):
+            out[frames] = self[frames]
         return out
 
 

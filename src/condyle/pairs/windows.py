@@ -17,6 +17,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..maths.series import count_frames
+from ..maths.spool import PART_BYTES, POSE_BYTES, blocks_of
 from ..model.take import Take
 from ..model.values import dataclass
 from .fits import fit_laid_out
@@ -171,14 +172,21 @@ def _sum_blocks(
     take: Take, good: Bools | None, blocks: Ints, run: Ints, every: int, bodies: Ints | None = None
 ) -> Windows:
     """The sums of each block (b, size) of frames, with the room as one more body."""
-    there: Any = blocks if bodies is None else (blocks[..., None], bodies)
-    R, p, seen = take.R_world_body[there], take.p_world_body[there], take.seen[there]
+    who: Ints | slice = slice(None) if bodies is None else bodies
+    seen = take.seen[blocks][..., who]
     if good is not None:
-        seen = seen & good[there]
-    known = p[seen.any(axis=-1)][:1]
+        seen = seen & good[blocks][..., who]
+    known = take.p_world_body[blocks[seen.any(axis=-1)][:1]][:, who]
     room = np.nanmean(known, axis=(0, 1)) if known.size else np.zeros(3)  # any place near by, so that digits are kept
-    X = stack_poses(R, p, seen, room)
     seen = np.concatenate([seen, np.ones((*seen.shape[:-1], 1), dtype=bool)], axis=-1)
+    i, j = np.triu_indices(seen.shape[-1], 1)
+
+    def add_up(part: slice) -> PairSums:
+        there: Any = blocks[part] if bodies is None else (blocks[part][..., None], bodies)
+        X = stack_poses(take.R_world_body[there], take.p_world_body[there], seen[part, ..., :-1], room)
+        return multiply_poses(X, seen[part]).lay_out(i, j)
+
+    first, *others = map(add_up, blocks_of(len(blocks), POSE_BYTES * seen[:1].size, PART_BYTES))
+    sums = first.map(lambda *parts: np.concatenate(parts, axis=-2), *others) if others else first
     stop = np.minimum(blocks[:, -1] + every, take.frames)
-    sums = multiply_poses(X, seen).lay_out(*np.triu_indices(seen.shape[-1], 1))
     return Windows(blocks[:, 0], stop, run, np.full(len(blocks), blocks.shape[1]), seen.shape[-1], sums)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from ..estimate.describe import describe_joints, describe_own_tree, describe_structure, describe_take
 from ..estimate.fitting import Estimate, Estimator, Solved, find_asked_root, uncertainty_of
-from ..estimate.intervals import Uncertainty
+from ..estimate.intervals import Uncertainty, forget_blocks
 from ..estimate.locate import Located, gap_residual, locate_joints
 from ..estimate.machines import SCREW_PLAIN_SHARE, is_quiet, take_out_threads
 from ..estimate.solve import Solution
@@ -34,7 +35,8 @@ from ..model.skeleton import ONE_AXIS, Joint, Limb, Placement, SensorNoise, Skel
 from ..model.stage import Change
 from ..model.take import Take
 from ..model.values import dataclass
-from ..pairs.fits import gaps
+from ..pairs.fits import JointGaps, gaps
+from ..pairs.rows import FrameWeights
 from .plausible import find_exchanged_names, find_mirrored, find_odd_limbs
 from .symmetry import mirror_lengths
 from .verdict import add_verdict
@@ -54,8 +56,7 @@ SKELETON_CONVENTIONS = {
 class Calibration:
     """A skeleton with the take it came from and what is left over frame by frame.
 
-    gap     (n, J, 3) [m]  world vector from the parent's to the child's side of each joint; NaN where not seen
-    weight  (n, J)    [-]  how much each gap counted; 0: not seen or weighted out
+    gaps, weights  as `gap` and `weight`, which are made of them when they are asked for
     field   the bend of the room that was taken away from `take`, where that was asked for
     changes the repairs that were made, in their order
     refused those that were tried on the figure and not kept
@@ -63,11 +64,21 @@ class Calibration:
 
     skeleton: Skeleton
     take: Take
-    gap: Floats
-    weight: Floats
+    gaps: Floats | JointGaps
+    weights: Floats | FrameWeights
     field: FieldModel | None = None
     changes: tuple[Change, ...] = ()
     refused: tuple[Change, ...] = ()
+
+    @cached_property
+    def gap(self) -> Floats:
+        """(n, J, 3) [m] world vector from the parent's to the child's side of each joint; NaN where not seen."""
+        return np.asarray(self.gaps)
+
+    @cached_property
+    def weight(self) -> Floats:
+        """(n, J) [-] how much each gap counted; 0: not seen or weighted out."""
+        return np.asarray(self.weights)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -99,16 +110,17 @@ def assemble_figure(
     named = [(take.index(a), take.index(b)) for a, b in options.loops]
     joints, loops, sure = list[Joint](), list[Joint](), None
     solution = estimate.solution
-    gap = np.zeros((take.frames, 0, 3))
+    gap: Floats | JointGaps = np.zeros((take.frames, 0, 3))
     if len(pairs):
         joints, sure, gap, solution, found = _locate(estimate, estimator, support, options, changes)
+        forget_blocks(estimate.solution)
         findings += found
         loops = [*loop_joints(take, structure, options, estimator, named), *slider_joints(take, structure)]
         part_time = [one.joint for one in changes if isinstance(one, PartTimeRepair)]
         if part_time:
             joints = _add_times(joints, part_time)
             take = show_poses(take, ready, find_hidden(take, part_time))
-            gap = gaps(take, pairs, *_halves(joints))
+            gap = JointGaps(take, pairs, *_halves(joints))
     if connections:
         begin_step("looking for connections")
         usual = usual_gap(solution) if len(pairs) else 0.0
@@ -135,7 +147,7 @@ def assemble_figure(
     field = _find_field(options, changes)
     if field is not None:
         skeleton = replace(skeleton, scale=skeleton.scale * field.scale)
-    return Calibration(add_verdict(skeleton), take, gap, solution.weight, field, tuple(changes))
+    return Calibration(add_verdict(skeleton), take, gap, solution.frame_weight, field, tuple(changes))
 
 
 def _describe_limbs(
@@ -245,8 +257,8 @@ def _locate(
     support: Mapping[int, EdgeSupport],
     options: FitOptions,
     changes: Sequence[Change],
-) -> tuple[list[Joint], Uncertainty | None, Floats, Solution, list[Finding]]:
-    """The joints, how sure they are, their gaps (n, J, 3) [m], the solution that they came from, and findings."""
+) -> tuple[list[Joint], Uncertainty | None, JointGaps, Solution, list[Finding]]:
+    """The joints, how sure they are, their gaps, the solution that they came from, and findings."""
     structure = estimate.structure
 
     def locate(own: Estimate) -> Located:
@@ -271,8 +283,8 @@ def _locate(
     if options.symmetric is not None:
         mirrored = mirror_lengths(joints, sure, options.symmetric)
         sure, findings = mirrored.sure, mirrored.findings
-        gap = gaps(estimate.take, estimate.pairs, *_halves(mirrored.joints))
-        sizes = gap_residual(gap, solution.weight)
+        gap = JointGaps(estimate.take, estimate.pairs, *_halves(mirrored.joints))
+        sizes = gap_residual(gap, solution.frame_weight)
         joints = [replace(joint, residual=float(size)) for joint, size in zip(mirrored.joints, sizes, strict=True)]
     findings += describe_joints(estimate.take, joints, solution, structure, motion, sure)
     return joints, sure, gap, estimate.solution, findings
@@ -291,7 +303,7 @@ def _find_threads(estimate: Estimate, located: Located) -> Bools:
 def _take_out_threads(estimate: Estimate, estimator: Estimator, located: Located, threads: Bools) -> Estimate:
     """The estimate of the take in which these screws are hinges: their threads are no error, and none follows them."""
     take, pairs = estimate.take, estimate.pairs
-    thread = np.nan_to_num(gaps(take, pairs, *_halves(located.joints)) - located.gap) * threads[:, None]
+    thread = np.nan_to_num(gaps(take, pairs, *_halves(located.joints)) - np.asarray(located.gap)) * threads[:, None]
     plain = take_out_threads(take, pairs, thread)
     solved = estimator.solve(plain, estimate.structure, pairs)
     return replace(estimate, take=plain, solution=solved.solution, fits=solved.fits, sums=solved.sums)
