@@ -78,14 +78,17 @@ def test_the_seconds_of_a_long_rest_count_once_where_skin_moves_in_motion(rng) -
     take = Take(("a", "b"), np.arange(n) / 60, R, np.zeros((n, 2, 3)))
     gap = rng.standard_normal((n, 1, 3))
     pairs = np.array([[0, 1]])
-    assert not _find_long_rest(take, pairs, gap).any()  # noise is as large at rest
+    assert not _find_long_rest(take, pairs, gap, 0).any()  # noise is as large at rest
     gap[still:] *= 5
-    long = _find_long_rest(take, pairs, gap)
+    long = _find_long_rest(take, pairs, gap, 0)
     assert not long[:60].any()
     assert long[60:still].all()
     assert not long[still:].any()
+    begun = _find_long_rest(take, pairs, gap, 500)  # what a change did in the midst of a rest is seen there
+    assert not begun[500:560].any()
+    assert begun[560:still].all()
     for other in (replace(take, timed=False), replace(take, time=3.0 * np.arange(n))):  # a second has no frame
-        assert not _find_long_rest(other, pairs, gap).any()
+        assert not _find_long_rest(other, pairs, gap, 0).any()
 
 
 def test_moving_a_sensor_that_did_not_slip_does_not() -> None:

@@ -67,10 +67,11 @@ def prove(before: Estimate, after: Estimate, change: Change) -> Proof:
     was, now = (_block_squares(after.take, gap) for gap in (old, new))
     sizes = [float(np.sqrt(_mean(one))) for one in (was, now)]
     own = _too_large(after, change) if change.effect == "moves" else _not_apart(before, after, change, touched)
-    border = "it lies at the border of two recordings" if lies_at_border(after.take, change.first) else ""
+    stepped = change.effect == "moves" and lies_at_border(after.take, change.first)
+    border = "it lies at the border of two recordings" if stepped else ""
     reason = _find_lost_joint(before, after) or border or own
     reason = reason or _find_objection(before, after, change, pairs, (old, new), (was, now))
-    if not reason and (rest := _find_long_rest(after.take, pairs, new)).any():
+    if not reason and (rest := _find_long_rest(after.take, pairs, new, change.first)).any():
         hidden = np.broadcast_to(rest[:, None], old.shape[:2])
         old, new = (hide(gap, hidden) for gap in (old, new))
         was, now = (_block_squares(after.take, gap) for gap in (old, new))
@@ -89,9 +90,10 @@ def _find_objection(
     return gain or _worse_joint(after, pairs, *square)
 
 
-def _find_long_rest(take: Take, pairs: Ints, gap: Floats) -> Bools:
-    """(n,) where all these joints rest, but for the first second of each rest, if gaps (n, k, 3) [m] are larger in
-    motion: the seconds of one pose tell one and the same thing of skin, however long it is held.
+def _find_long_rest(take: Take, pairs: Ints, gap: Floats, first: int) -> Bools:
+    """(n,) where all these joints rest, but for the first second of each rest and from a change's first frame on, if
+    gaps (n, k, 3) [m] are larger in motion: the seconds of one pose tell one and the same thing of skin, however long
+    it is held.
     """
     rest, second = np.asarray(find_rest(take, pairs).all(axis=1)), take.count_frames(PROOF_BLOCK_S)
     if not second or rest.mean() < LONG_REST_MIN_SHARE:
@@ -103,6 +105,7 @@ def _find_long_rest(take: Take, pairs: Ints, gap: Floats) -> Bools:
     long = rest.copy()
     long[:second] = False
     long[second:] &= rest[:-second] & (take.segment[second:] == take.segment[:-second])
+    long[first : first + second] = False
     return long
 
 
@@ -188,7 +191,7 @@ def _no_gain(before: Estimate, after: Estimate, pairs: Ints, gap: BeforeAfter, s
         for fall in ((now - was) / usual, np.log((now + floor) / (was + floor))):
             change, error = mean_and_error(_mean(fall[known], axis=1))
             sure |= change < -PROOF_MIN_GAIN_SD * error
-            worse |= change >= 0
+            worse |= change > error
     return "" if sure and not worse else "its joints would come apart as much as before"
 
 
