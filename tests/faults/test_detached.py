@@ -98,16 +98,59 @@ def test_a_foot_that_stands_while_the_rest_moves_is_on_its_leg() -> None:
     assert find_detached(replace(take, p_world_body=p, R_world_body=R)) == []
 
 
-def test_a_whole_recording_beside_others_is_left_out(walk: Take) -> None:
-    later = lay_down(walk, "head", slice(None, None), seed=1)
-    both = replace(
-        walk,
-        time=np.concatenate([walk.time, walk.time + 100]),
-        segment=np.repeat([0, 1], walk.frames),
-        p_world_body=np.concatenate([walk.p_world_body, later.p_world_body]),
-        R_world_body=np.concatenate([walk.R_world_body, later.R_world_body]),
+def join(one: Take, other: Take) -> Take:
+    """Two recordings as two files."""
+    return replace(
+        one,
+        time=np.concatenate([one.time, other.time + 100]),
+        segment=np.repeat([0, 1], [one.frames, other.frames]),
+        p_world_body=np.concatenate([one.p_world_body, other.p_world_body]),
+        R_world_body=np.concatenate([one.R_world_body, other.R_world_body]),
+        sources=("a.csv", "b.csv"),
+        of_source=(0, 1),
     )
-    (change,) = find_detached(both)
-    assert change.bodies == ("head",)
-    assert change.first == walk.frames
-    assert "throughout one recording" in change.describe()[0].text
+
+
+@pytest.mark.parametrize(
+    ("stretch", "when"), [(slice(None), "throughout the recording"), (slice(0, 8 * RATE), "until")]
+)
+def test_a_sensor_that_is_off_in_a_later_file_is_left_out_there(walk: Take, stretch: slice, when: str) -> None:
+    fit = condyle.fit(join(walk, lay_down(walk, "head", stretch, seed=1)))
+    (found,) = told(fit)
+    assert found.frame == walk.frames
+    assert when in found.text
+    assert "of b.csv" in found.text
+    assert not fit.skeleton.loose
+
+
+def test_a_sensor_that_lies_before_and_after_is_left_out_in_both(walk: Take) -> None:
+    fit = condyle.fit(lay_down(lay_down(walk, "head", slice(0, 5 * RATE)), "head", slice(18 * RATE, None)))
+    assert sorted(one.frame or 0 for one in told(fit)) == [0, 18 * RATE]
+    assert not fit.skeleton.loose
+
+
+def test_a_sensor_that_is_lost_does_not_lie(walk: Take) -> None:
+    hidden = np.zeros((walk.frames, walk.bodies), dtype=bool)
+    hidden[14 * RATE : -2, walk.index("head")] = True
+    fit = condyle.fit(lay_down(walk, "head", slice(-2, None)).mask(hidden))
+    assert told(fit) == []
+    assert "missing-samples" in {one.code for one in fit.findings}
+
+
+def test_poses_that_are_missing_elsewhere_are_told_as_well(walk: Take) -> None:
+    hidden = np.zeros((walk.frames, walk.bodies), dtype=bool)
+    hidden[3 * RATE : 6 * RATE, walk.index("head")] = True
+    fit = condyle.fit(lay_down(walk, "head", slice(14 * RATE, None)).mask(hidden))
+    assert len(told(fit)) == 1
+    assert "missing-samples" in {one.code for one in fit.findings}
+
+
+def test_axes_of_a_gantry_moved_one_by_one_are_on() -> None:
+    """x carries y carries z, each moved in its turn: nothing turns, so nothing has a joint that could come apart."""
+    rng, time = np.random.default_rng(6), np.arange(30 * RATE) / RATE
+    way = np.stack([np.clip(time - start, 0, 9) * 0.1 for start in (0, 10, 20)], axis=1)
+    p = np.cumsum(way[:, :, None] * np.eye(3), axis=1) + rng.normal(0, 0.0005, (len(time), 3, 3))
+    take = Take(
+        names=("x", "y", "z"), time=time, p_world_body=p, R_world_body=np.broadcast_to(np.eye(3), (len(time), 3, 3, 3))
+    )
+    assert find_detached(take) == []

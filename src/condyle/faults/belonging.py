@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import PurePath
 from typing import Literal
 
 import numpy as np
@@ -25,7 +24,7 @@ from ..model.options import FitOptions
 from ..model.profile import name_edge
 from ..model.skeleton import Joint
 from ..model.stage import Decision
-from ..model.take import Take
+from ..model.take import Take, name_source
 from ..model.units import METRES
 from ..model.values import dataclass
 from ..pairs.rows import read_rows
@@ -251,11 +250,6 @@ def _leave_out(take: Take, gone: Sequence[int]) -> Take:
     of_source = tuple(kept.index(k) if k in kept else LEFT_OUT for k in take.of_source)
     part = take.at(rows)
     return replace(part, sources=tuple(take.sources[k] for k in kept if k < len(take.sources)), of_source=of_source)
-
-
-def name_source(take: Take, number: int) -> str:
-    """The name of a file of a take, without its folders."""
-    return PurePath(take.sources[number]).name if number < len(take.sources) else f"file {number + 1}"
 
 
 def describe_later_take(found: Comparison) -> list[Finding]:

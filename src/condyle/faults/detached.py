@@ -18,7 +18,7 @@ from ..maths.robust import median
 from ..maths.series import block_starts, segment_slices
 from ..model.options import FitOptions
 from ..model.stage import Change, Decision, Effect
-from ..model.take import Take
+from ..model.take import Take, name_source
 from ..model.values import dataclass
 from ..pairs.digest import Digest, digest_take
 from ..pairs.fits import fit_pairs, gaps, measure_distances
@@ -35,6 +35,7 @@ MOVING_MIN_M, MOVING_MIN_RAD = 0.1, np.radians(15.0)  # by which it moves else, 
 FALL_MAX_S = 3.0  # s that it takes to fall, or to be put on
 DETACHED_MIN_GAPS = 6.0  # gaps of its joint elsewhere, from which it is off
 DETACHED_MIN_SHARE = 0.5  # of the distance of the joined sensors elsewhere, from which it is off
+JOINT_MIN_SPREAD = 1 - np.cos(np.radians(5.0))  # of pairs that turn against each other; what slides has no joint
 NEAR_MAX_RATIO = 3.0  # of the least residual, up to which a body may be the one that it was on
 
 
@@ -99,7 +100,8 @@ def find_detached(take: Take) -> list[DetachedRepair]:
         return []
     digest = digest_take(take)
     blocks = PoseBlocks.of(take, digest)
-    tried = (_prove_detached(take, digest, blocks, one) for one in _find_lying(blocks))
+    lying = list(_find_lying(blocks))
+    tried = (_prove_detached(take, digest, blocks, one, lying) for one in lying)
     return [one for one in tried if one is not None]
 
 
@@ -158,7 +160,7 @@ def _lies_apart(blocks: PoseBlocks, own: PoseBlocks, body: int, first: int, stop
     here = own.time[rows.stop - 1] - own.time[rows.start]
     seen = blocks.seen[:, body].copy()
     seen[first:stop] = False
-    if here < LYING_MIN_S or seen.sum() * LYING_BLOCK_S < LYING_MIN_S or not own.seen[rows, body].any():
+    if here < LYING_MIN_S or min(seen.sum(), own.seen[rows, body].sum()) * LYING_BLOCK_S < LYING_MIN_S:
         return False
     other = np.delete(np.arange(blocks.pose.shape[1]), body)
     if 2 * _moves(*_measure_range(own.pose[rows][:, other])).sum() < own.seen[rows][:, other].any(axis=0).sum():
@@ -166,19 +168,22 @@ def _lies_apart(blocks: PoseBlocks, own: PoseBlocks, body: int, first: int, stop
     return bool(_moves(*_measure_range(blocks.pose[seen][:, [body]]))[0])
 
 
-def _prove_detached(take: Take, digest: Digest, blocks: PoseBlocks, one: LyingStretch) -> DetachedRepair | None:
-    """The repair, if every joint that the body has elsewhere comes apart by much where it lies."""
+def _prove_detached(
+    take: Take, digest: Digest, blocks: PoseBlocks, one: LyingStretch, lying: Sequence[LyingStretch]
+) -> DetachedRepair | None:
+    """The repair, if every joint that the body has where it does not lie comes apart by much in this stretch."""
     rows = slice(int(blocks.start[one.first]), int(blocks.stop[one.stop - 1]))
-    reach = take.count_frames(FALL_MAX_S, digest.every)
-    around = slice(max(rows.start - reach, 0), rows.stop + reach)
     seen = digest.seen.copy()
-    seen[around, one.body] &= digest.segment[around] != digest.segment[rows.start]
+    for another in lying:
+        if another.body == one.body:
+            seen[_find_around(take, digest, blocks, another), one.body] = False
     other = np.delete(np.arange(take.bodies), one.body)
     pairs = np.stack([np.full_like(other, one.body), other], axis=1)
-    fits = fit_pairs(sum_row_pairs(np.where(seen[..., None], digest.pose, 0.0), seen, pairs), pairs)
-    if not np.isfinite(fits.residual).any():
+    fits = fit_pairs(sum_row_pairs(digest.pose, seen, pairs), pairs)
+    residual = np.where(fits.spread.max(axis=1) > JOINT_MIN_SPREAD, fits.residual, np.nan)
+    if not np.isfinite(residual).any():
         return None
-    near = fits.residual <= NEAR_MAX_RATIO * np.nanmin(fits.residual)
+    near = residual <= NEAR_MAX_RATIO * np.nanmin(residual)
     part = digest.as_take(take)
     joints = fits.pairs[near], fits.p_child_joint[near], fits.p_parent_joint[near]
     size = np.linalg.norm(gaps(part, *joints), axis=2)
@@ -197,7 +202,16 @@ def _prove_detached(take: Take, digest: Digest, blocks: PoseBlocks, one: LyingSt
         hidden,
         *_find_times(take, hidden, one),
         float(apart[best]),
+        _name_file(take, hidden),
     )
+
+
+def _find_around(take: Take, digest: Digest, blocks: PoseBlocks, one: LyingStretch) -> Ints:
+    """Rows of a stretch and those next to it in its segment, in which it may fall or be put on."""
+    reach = take.count_frames(FALL_MAX_S, digest.every)
+    first, stop = int(blocks.start[one.first]), int(blocks.stop[one.stop - 1])
+    around = np.arange(max(first - reach, 0), min(stop + reach, digest.rows))
+    return np.asarray(around[digest.segment[around] == digest.segment[first]])
 
 
 def _find_frames(take: Take, digest: Digest, rows: slice, off: Bools, one: LyingStretch) -> Bools:
@@ -222,6 +236,13 @@ def _find_times(take: Take, hidden: Bools, one: LyingStretch) -> tuple[float | N
     return since, None if one.at_end else float(take.time[rows[-1]])
 
 
+def _name_file(take: Take, hidden: Bools) -> str:
+    """Which of several files these frames are of."""
+    if len(set(take.of_source)) < 2:
+        return ""
+    return f" of {name_source(take, take.of_source[int(take.segment[np.argmax(hidden)])])}"
+
+
 @dataclass(frozen=True, eq=False)
 class DetachedRepair:
     """A sensor left out while it is not on its body.
@@ -229,6 +250,7 @@ class DetachedRepair:
     hidden        (n,) frames in which it is not
     since, until  [s]  None: from the start, to the end
     gap           [m]  from where the joint with `other` would be
+    file               " of NAME" where there are several
     """
 
     name: str
@@ -237,6 +259,7 @@ class DetachedRepair:
     since: float | None
     until: float | None
     gap: float
+    file: str = ""
     repair: str = "detached"
     effect: Effect = "leaves out"
     size: float | None = None
@@ -254,7 +277,7 @@ class DetachedRepair:
     def when(self) -> str:
         ends = [f"from {self.since:.1f} s on"] if self.since is not None else []
         ends += [f"until {self.until:.1f} s"] if self.until is not None else []
-        return " ".join(ends) or "throughout one recording"
+        return (" ".join(ends) or "throughout the recording") + self.file
 
     @property
     def suspicion(self) -> str:

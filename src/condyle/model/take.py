@@ -7,6 +7,7 @@ import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
+from pathlib import PurePath
 from typing import Annotated, Any, SupportsIndex
 
 import numpy as np
@@ -599,6 +600,11 @@ def _repair_matrices(R: Floats, off: Floats) -> Floats:
     near = np.where(bad[..., None, None], np.nan, R)
     near[rounded] = rotation.polish(R[rounded])
     return near
+
+
+def name_source(take: Take, number: int) -> str:
+    """The name of a file of a take, without its folders."""
+    return PurePath(take.sources[number]).name if number < len(take.sources) else f"file {number + 1}"
 
 
 def with_world(take: Take) -> Take:

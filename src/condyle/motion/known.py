@@ -11,7 +11,7 @@ from ..errors import CondyleError
 from ..estimate.describe import HUGE_RESIDUAL_SHARE
 from ..estimate.kinds import LARGE_RESIDUAL_NOISE_RATIO
 from ..estimate.locate import gap_residual
-from ..faults.belonging import compare_take, describe_later_take, name_source
+from ..faults.belonging import compare_take, describe_later_take
 from ..faults.files import MOVED_MIN_M, locate_places, turn_round
 from ..findings import Finding, mm, sort_findings
 from ..maths import rotation
@@ -21,7 +21,7 @@ from ..maths.robust import quantile
 from ..maths.spool import over_frames, seal
 from ..model.motion import Motion, forward, list_screws, order_joints
 from ..model.skeleton import Joint, Skeleton
-from ..model.take import WORLD, BodyMarker, Take, join, with_world
+from ..model.take import WORLD, BodyMarker, Take, join, name_source, with_world
 from ..model.values import dataclass
 from ..pairs.fits import gaps
 from ..prepare.shapes import Shape, fit_poses

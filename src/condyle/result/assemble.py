@@ -172,10 +172,10 @@ def _describe_tree(
     take = estimate.take
     asked = find_asked_root(take, options)
     elsewhere = {body for one in before if one.code == "two-worlds" for body in one.bodies}
-    detached = {body for one in before if one.code == "detached-sensor" for body in one.bodies}
+    detached = {(one.bodies, one.count) for one in before if one.code == "detached-sensor"}
     found = describe_structure(take, estimate.structure, support, estimate.roots, asked, options.tree)
     return [
-        *(one for one in describe_take(take) if not detached.issuperset(one.bodies)),
+        *(one for one in describe_take(take) if (one.bodies, one.count) not in detached),
         *describe_own_tree(own_tree, estimate.pairs, take.names),
         *(one for one in found if one.code != "loose-body" or not elsewhere.issuperset(one.bodies)),
     ]
