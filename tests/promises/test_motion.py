@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from condyle.maths import rotation
-from condyle.model.anatomy import name_bending_joint
+from condyle.model.anatomy import is_bending_joint
 from condyle.simulate import Disturbances, linkage, simulate
 
 from .takes import NOISE, RATE, SECONDS, WRITERS, Poses, condyle, fit, linkage_take, matches, name_in
@@ -52,7 +52,7 @@ def test_b26_a_pair_that_never_moves_is_rigid_and_no_length_is_made_up(tmp_path:
     answer = fit(WRITERS[format](tmp_path, rigid))
     child, parent = name_in(format, rigid, 3), name_in(format, rigid, 2)
     (text,) = answer.told("rigid-pair")
-    named = name_bending_joint(child, parent)
+    named = is_bending_joint(child, parent)
     then = (
         "the joint that their names tell cannot be placed: bend it"
         if named

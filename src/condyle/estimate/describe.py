@@ -9,7 +9,7 @@ import numpy as np
 
 from ..findings import Finding, Severity, many, mm
 from ..maths.robust import median
-from ..model.anatomy import name_bending_joint
+from ..model.anatomy import is_bending_joint
 from ..model.skeleton import SURE_SUPPORT
 from ..model.take import WORLD, Take
 from ..pairs.fits import gaps
@@ -313,7 +313,7 @@ def _kind(take: Take, joint: Joint, motion: PairMotion, a: int) -> list[Finding]
         )
         return [Finding("one-axis-only", "info", text, ends, value=joint.play, unit="rad")]
     if joint.kind == "rigid":
-        bends = name_bending_joint(*ends)
+        bends = is_bending_joint(*ends)
         text, distance = rigid_sentence(take, *ends, bends=bends)
         unit = "" if distance is None else "m"
         return [Finding("rigid-pair", "warning" if bends else "info", text, ends, value=distance, unit=unit)]

@@ -266,7 +266,7 @@ def _find_named(names: Sequence[str]) -> dict[int, tuple[str, Segment]]:
     return known
 
 
-def name_bending_joint(a: str, b: str) -> bool:
+def is_bending_joint(a: str, b: str) -> bool:
     """Whether two bodies are named after segments of one limb, or of it and the trunk, that meet in a joint which
     bends in whatever a person does: not vertebrae, clavicles and toes, and no two sensors of one segment.
     """

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ..errors import join_command
 from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.graph import components
@@ -104,7 +105,7 @@ def find_exchanged_names(bodies: Sequence[str], joints: Sequence[Joint]) -> list
     a, b = (bodies[k] for k in exchanges[0])
     text = (
         f"joined, but no neighbours by their names: {ends}; {ways} seem to bear each other's names: look which sensor "
-        f"is where, and if so, give --rename {a}={b},{b}={a}"
+        f"is where, and if so, give --rename {join_command([f'{a}={b},{b}={a}'])}"
     )
     names = tuple(bodies[k] for k in dict.fromkeys(k for pair in exchanges for k in pair))
     return [Finding("exchanged-names", "warning", text, names, count=int(over.sum()))]

@@ -16,6 +16,7 @@ MOST_GUESSED_COLUMNS = 4000
 UNIT_TOLERANCE = 0.02  # departure of a quaternion's length, or of a matrix from orthonormal
 RULE_MIN_SHARE = 0.9  # share of the known rows that a rule must hold for
 LIKELY_RATES_HZ = (5.0, 2000.0)  # Hz that a log of poses has
+EPOCH_S = (5e8, 5e9)  # s since 1970 in the years 1985 to 2128: stamps between are dates in seconds
 MOST_STEP_SHARE = 0.1  # a step against the range: positions move on, they do not jump
 
 
@@ -110,10 +111,14 @@ def are_rotations(matrices: Floats) -> Bools:
 
 
 def find_time_unit(time: Floats) -> str | None:
-    """s, ms, us or ns: the one under which the steps of these stamps give 5 to 2000 frames per second."""
+    """s, ms, us or ns: the one under which the steps of these stamps give 5 to 2000 frames per second; s where they are
+    dates of our time, however coarse.
+    """
     steps = np.diff(np.unique(time))
     if not len(steps):
         return None
+    if EPOCH_S[0] < time.min() and time.max() < EPOCH_S[1]:
+        return "s"
     step = float(np.median(steps))
     periods = {unit: step * s for unit, s in TIME_UNITS.items()}  # s; of the least that is a number, some are zero
     likely = [unit for unit, s in periods.items() if s and LIKELY_RATES_HZ[0] <= 1 / s <= LIKELY_RATES_HZ[1]]

@@ -12,7 +12,8 @@ from ...maths.arrays import Floats
 from .text import Text, as_bytes, change_lines, first_block
 
 STAMP = (
-    rb"(?:(\d{4})-(\d\d)-(\d\d)[T ])?([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60)(?:[%b](\d{1,12}))?[ ]?(Z|[+-]\d\d:?\d\d)?"
+    rb"(?:(\d{4})-(\d\d)-(\d\d)[T ])?([01]\d|2[0-3]):([0-5]\d):([0-5]\d|60)"
+    rb"(?:[%b](\d{1,12}))?[ ]?([Zz]|[+-]\d\d(?::?\d\d)?)?"
 )
 LOOKED_AT_BYTES = 2**16  # in which the first row of a table is found
 UNIX_DAY = date(1970, 1, 1).toordinal()
@@ -67,9 +68,9 @@ def _change_cell(cell: bytes, pattern: re.Pattern[bytes]) -> bytes:
 
 def _read_offset(zone: bytes | None) -> int:
     """[s] by which the clocks of a zone are ahead of UTC."""
-    if zone in (None, b"Z"):
+    if zone in (None, b"Z", b"z"):
         return 0
-    hours, minutes = int(zone[1:3]), int(zone[-2:])
+    hours, minutes = int(zone[1:3]), int(zone[3:].lstrip(b":") or b"0")
     return (-1 if zone[:1] == b"-" else 1) * 60 * (60 * hours + minutes)
 
 

@@ -72,6 +72,7 @@ class VrpnSource(StreamSource[VrpnHeader]):
             tracker = self._senders.get(header.sender, str(header.sender))
             if self._tracker in (EVERY, tracker):
                 sensor, numbers = read_pose(body)
+                self._fault = ""
                 body_name = f"{tracker}_{sensor}" if sensor else tracker
                 return self._poses.take(body_name, numbers, arrival, header.time)
         return []
