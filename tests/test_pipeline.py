@@ -160,7 +160,6 @@ def test_hinges_have_axes_an_open_point_and_lengths_to_the_axis() -> None:
     assert "one-axis-only" in {finding.code for finding in skeleton.findings}
 
 
-@pytest.mark.costly
 def test_two_people_and_a_prop_are_not_glued_together() -> None:
     worlds = [simulate(linkage(), seconds=20, seed=1, disturbances=NOISY)]
     worlds += [simulate(linkage(), seconds=20, seed=2, disturbances=NOISY), prop(seconds=20, seed=3)]

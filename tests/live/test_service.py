@@ -174,7 +174,6 @@ def test_a_source_that_dies_and_returns_is_told_and_marks_are_in_the_log_and_the
     assert 7.0 < mark.time[0] < 10.0
 
 
-@pytest.mark.costly
 def test_what_came_before_a_restart_is_left_out_of_the_result(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path / "session.log")
     sent = stream(person(seconds=10))

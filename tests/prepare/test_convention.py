@@ -111,7 +111,6 @@ def test_two_conventions_that_fit_alike_stop_where_nobody_says_which(hardly_movi
     assert error.value.code == "ambiguous-convention"
 
 
-@pytest.mark.costly
 def test_the_usual_convention_is_kept_with_a_warning_where_another_fits_nearly_as_well(hardly_moving: Take) -> None:
     one = make_recording(hardly_moving, "ZYX")
     recordings, (finding,) = apply_diagnosis([one], diagnose([one]))
