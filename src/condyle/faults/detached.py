@@ -87,8 +87,8 @@ class PoseBlocks:
 
 def leave_out_detached(estimate: Estimate, options: FitOptions, refused: Sequence[Change] = ()) -> Decision:
     """The stage of it."""
-    take, no = estimate.take, {one.bodies for one in refused}
-    found = [one for one in find_detached(take) if one.bodies not in no]
+    no = {(one.bodies, one.first) for one in refused}
+    found = [one for one in find_detached(estimate.take) if (one.bodies, one.first) not in no]
     if options.fixes("detached"):
         return Decision(changes=found)
     return Decision([finding for one in found for finding in one.describe(repaired=False)])
@@ -293,7 +293,7 @@ class DetachedRepair:
             f"{self.name}: lies still {self.when} while the others move, {1000 * self.gap:.0f} mm from where its joint "
             f"with {self.other} would be: its sensor came off, was put down or not put on yet"
         )
-        text += "; left out there" if repaired else ""
+        text += (", and is left out there" if repaired else "") + "; fasten the sensor"
         count = int(self.hidden.sum())
         return [
             Finding(
