@@ -61,6 +61,32 @@ def test_a_sensor_that_is_put_on_late_is_left_out_until_then(walk: Take) -> None
     assert not fit.skeleton.loose
 
 
+@pytest.mark.parametrize("bodies", [("l_forearm", "l_hand"), ("head", "chest")])
+def test_neighbours_that_come_off_together_are_both_left_out(walk: Take, bodies: tuple[str, str]) -> None:
+    take = walk
+    for k, body in enumerate(bodies):
+        take = lay_down(take, body, slice(12 * RATE, None), seed=k)
+    fit = condyle.fit(take)
+    assert {one.bodies[0] for one in told(fit)} == set(bodies)
+    assert not fit.skeleton.loose
+
+
+def test_links_of_a_robot_moved_one_after_the_other_are_on() -> None:
+    """The base is not recorded: the first link lies while the second turns about an axis that it did not turn about."""
+    turns = np.zeros((24 * RATE, 3))
+    for k, start in enumerate((12, 18, 0)):
+        turns[start * RATE : (start + 6) * RATE, k] = np.sin(np.arange(6 * RATE) / RATE * 1.5)
+    axes = np.array([[0.0, 0, 1], [0, 1, 0], [1, 0, 0]])
+    R, p = np.empty((len(turns), 3, 3, 3)), np.zeros((len(turns), 3, 3))
+    for k in range(3):
+        own = from_vector(turns[:, [k]] * axes[k])
+        R[:, k] = own if not k else R[:, k - 1] @ own
+        p[:, k] = (p[:, k - 1] + R[:, k - 1] @ [0, 0, 0.2] if k else 0) + R[:, k] @ [0.05, 0.1, 0.2]
+    noise = np.random.default_rng(7).normal(0, 0.0005, p.shape)
+    take = Take(names=("a", "b", "c"), time=np.arange(len(turns)) / RATE, p_world_body=p + noise, R_world_body=R)
+    assert find_detached(take) == []
+
+
 def test_the_fall_itself_is_left_out(walk: Take) -> None:
     lying, falling = 14 * RATE, 13 * RATE
     take = lay_down(walk, "head", slice(lying, None))

@@ -35,7 +35,9 @@ MOVING_MIN_M, MOVING_MIN_RAD = 0.1, np.radians(15.0)  # by which it moves else, 
 FALL_MAX_S = 3.0  # s that it takes to fall, or to be put on
 DETACHED_MIN_GAPS = 6.0  # gaps of its joint elsewhere, from which it is off
 DETACHED_MIN_SHARE = 0.5  # of the distance of the joined sensors elsewhere, from which it is off
-JOINT_MIN_SPREAD = 1 - np.cos(np.radians(5.0))  # of pairs that turn against each other; what slides has no joint
+# Half the mean square turn about each axis of a joint whose place is told: 2 deg. Two feet that stand, links of a robot
+# that is moved axis by axis, and what slides have less.
+JOINT_MIN_SPREAD = np.radians(2.0) ** 2 / 2
 NEAR_MAX_RATIO = 3.0  # of the least residual, up to which a body may be the one that it was on
 
 
@@ -48,6 +50,9 @@ class LyingStretch:
     stop: int
     at_start: bool
     at_end: bool
+
+    def overlaps(self, other: LyingStretch) -> bool:
+        return self.first < other.stop and other.first < self.stop
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,14 +100,21 @@ def leave_out_detached(estimate: Estimate, options: FitOptions, refused: Sequenc
 
 
 def find_detached(take: Take) -> list[DetachedRepair]:
-    """Sensors that lie apart at an end of a recording, each with its repair."""
+    """Sensors that lie apart at an end of a recording; those that do so at one time are one repair, since each would be
+    judged by the other.
+    """
     if not take.timed or not np.isfinite(take.rate) or take.bodies < 3 or not take.seen.any():
         return []
     digest = digest_take(take)
     blocks = PoseBlocks.of(take, digest)
     lying = list(_find_lying(blocks))
-    tried = (_prove_detached(take, digest, blocks, one, lying) for one in lying)
-    return [one for one in tried if one is not None]
+    proved = [(one, found) for one in lying if (found := _prove_detached(take, digest, blocks, one, lying)) is not None]
+    groups: list[list[tuple[LyingStretch, Detached]]] = []
+    for one, found in proved:
+        beside = [group for group in groups if any(one.overlaps(other) for other, _ in group)]
+        groups = [group for group in groups if group not in beside]
+        groups.append([*(member for group in beside for member in group), (one, found)])
+    return [DetachedRepair(tuple(found for _, found in group)) for group in groups]
 
 
 def _find_lying(blocks: PoseBlocks) -> Iterator[LyingStretch]:
@@ -170,40 +182,37 @@ def _lies_apart(blocks: PoseBlocks, own: PoseBlocks, body: int, first: int, stop
 
 def _prove_detached(
     take: Take, digest: Digest, blocks: PoseBlocks, one: LyingStretch, lying: Sequence[LyingStretch]
-) -> DetachedRepair | None:
-    """The repair, if every joint that the body has where it does not lie comes apart by much in this stretch."""
+) -> Detached | None:
+    """What is told of it, if every joint that the body may have where it does not lie comes apart by much in this
+    stretch. Nothing can be told by a joint whose place is not determined elsewhere, nor by bodies that lie as well.
+    """
     rows = slice(int(blocks.start[one.first]), int(blocks.stop[one.stop - 1]))
     seen = digest.seen.copy()
     for another in lying:
         if another.body == one.body:
             seen[_find_around(take, digest, blocks, another), one.body] = False
-    other = np.delete(np.arange(take.bodies), one.body)
+    down = {another.body for another in lying if another.overlaps(one)}
+    other = np.array([k for k in range(take.bodies) if k not in down], dtype=np.int64)
     pairs = np.stack([np.full_like(other, one.body), other], axis=1)
     fits = fit_pairs(sum_row_pairs(digest.pose, seen, pairs), pairs)
-    residual = np.where(fits.spread.max(axis=1) > JOINT_MIN_SPREAD, fits.residual, np.nan)
-    if not np.isfinite(residual).any():
+    if not np.isfinite(fits.residual).any():
         return None
-    near = residual <= NEAR_MAX_RATIO * np.nanmin(residual)
+    near = fits.residual <= NEAR_MAX_RATIO * np.nanmin(fits.residual)
+    if not (fits.spread[near].min(axis=1) > JOINT_MIN_SPREAD).all():
+        return None
     part = digest.as_take(take)
     joints = fits.pairs[near], fits.p_child_joint[near], fits.p_parent_joint[near]
     size = np.linalg.norm(gaps(part, *joints), axis=2)
-    elsewhere = part.mask(digest.seen & ~seen)
-    limit = np.maximum(
-        DETACHED_MIN_GAPS * fits.residual[near], DETACHED_MIN_SHARE * measure_distances(elsewhere, joints[0])
-    )
+    apart_elsewhere = measure_distances(part.mask(digest.seen & ~seen), joints[0])
+    limit = np.maximum(DETACHED_MIN_GAPS * fits.residual[near], DETACHED_MIN_SHARE * apart_elsewhere)
     apart = median(size[rows], np.nan)
     if not (apart > limit).all():
         return None
     best = int(np.nanargmin(fits.residual[near]))
     hidden = _find_frames(take, digest, rows, size[:, best] > limit[best], one)
-    return DetachedRepair(
-        take.names[one.body],
-        take.names[joints[0][best, 1]],
-        hidden,
-        *_find_times(take, hidden, one),
-        float(apart[best]),
-        _name_file(take, hidden),
-    )
+    times = _find_times(take, hidden, one)
+    names = take.names[one.body], take.names[joints[0][best, 1]]
+    return Detached(*names, hidden, *times, float(apart[best]), _name_file(take, hidden))
 
 
 def _find_around(take: Take, digest: Digest, blocks: PoseBlocks, one: LyingStretch) -> Ints:
@@ -244,8 +253,8 @@ def _name_file(take: Take, hidden: Bools) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class DetachedRepair:
-    """A sensor left out while it is not on its body.
+class Detached:
+    """A sensor that is not on its body for a while.
 
     hidden        (n,) frames in which it is not
     since, until  [s]  None: from the start, to the end
@@ -260,18 +269,6 @@ class DetachedRepair:
     until: float | None
     gap: float
     file: str = ""
-    repair: str = "detached"
-    effect: Effect = "leaves out"
-    size: float | None = None
-    hold: tuple[tuple[str, str], ...] = ()
-
-    @property
-    def bodies(self) -> tuple[str, ...]:
-        return (self.name,)
-
-    @property
-    def first(self) -> int:
-        return int(np.argmax(self.hidden))
 
     @property
     def when(self) -> str:
@@ -279,24 +276,46 @@ class DetachedRepair:
         ends += [f"until {self.until:.1f} s"] if self.until is not None else []
         return (" ".join(ends) or "throughout the recording") + self.file
 
-    @property
-    def suspicion(self) -> str:
-        return f"{self.name}: its sensor may lie still {self.when}, off the body"
-
-    def apply(self, take: Take) -> Take:
-        hidden = np.zeros((take.frames, take.bodies), dtype=bool)
-        hidden[self.hidden, take.index(self.name)] = True
-        return take.mask(hidden)
-
-    def describe(self, *, repaired: bool = True) -> list[Finding]:
+    def describe(self, *, repaired: bool) -> Finding:
         text = (
             f"{self.name}: lies still {self.when} while the others move, {1000 * self.gap:.0f} mm from where its joint "
             f"with {self.other} would be: its sensor came off, was put down or not put on yet"
         )
         text += (", and is left out there" if repaired else "") + "; fasten the sensor"
-        count = int(self.hidden.sum())
-        return [
-            Finding(
-                "detached-sensor", "warning", text, self.bodies, value=self.gap, unit="m", frame=self.first, count=count
-            )
-        ]
+        first, count = int(np.argmax(self.hidden)), int(self.hidden.sum())
+        return Finding(
+            "detached-sensor", "warning", text, (self.name,), value=self.gap, unit="m", frame=first, count=count
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class DetachedRepair:
+    """Sensors left out while they are not on their bodies, at one time."""
+
+    sensors: tuple[Detached, ...]
+    repair: str = "detached"
+    effect: Effect = "leaves out"
+    size: float | None = None
+    hold: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        return tuple(one.name for one in self.sensors)
+
+    @property
+    def first(self) -> int:
+        return min(int(np.argmax(one.hidden)) for one in self.sensors)
+
+    @property
+    def suspicion(self) -> str:
+        lie = " and ".join(f"{one.name} {one.when}" for one in self.sensors)
+        return f"sensors that may lie still, off the body: {lie}"
+
+    def apply(self, take: Take) -> Take:
+        hidden = np.zeros((take.frames, take.bodies), dtype=bool)
+        for one in self.sensors:
+            hidden[one.hidden, take.index(one.name)] = True
+        return take.mask(hidden)
+
+    def describe(self, *, repaired: bool = True) -> list[Finding]:
+        return [one.describe(repaired=repaired) for one in self.sensors]
