@@ -30,6 +30,8 @@ BETTER_MIN_TIMES = 2.0  # times by which its own reading must lower the product 
 RESTING_MAX_SHARE = (
     0.05  # of the usual sensor's travel: what moves less would be at rest; tests/make/machines.py has 0.005
 )
+PARTS_OF_TAKE = 5  # in each of which a sensor in another unit fits badly
+PART_MIN_FRAMES = 30  # frames that a joint is told by at least
 SAME_AXES = ("x", "y", "z")
 
 
@@ -96,9 +98,22 @@ def _oddest(take: Take, known: set[str]) -> OddSensor | None:
             changed = table.copy()
             changed[k] = changed[:, k] = row
             gain = before - _tree_score(take, fits.pairs, changed, floor)
-            if gain > most:
+            if gain > most and (reading.scale == 1.0 or _is_off_throughout(take, int(k), FITTING_MAX_GAPS * usual)):
                 best, most = replace(reading, times=float(nearest[k] / max(row.min(), floor))), gain
     return best
+
+
+def _is_off_throughout(take: Take, k: int, limit: float) -> bool:
+    """Whether a sensor is apart by more than a gap [m] in every part of the take in which it moves, and in several: a
+    unit is wrong throughout, a sensor that came off moves and fits before, or moves once, when it falls.
+    """
+    fits = []
+    for part in range(PARTS_OF_TAKE):
+        rows = take.slice(take.frames * part // PARTS_OF_TAKE, take.frames * (part + 1) // PARTS_OF_TAKE)
+        travel = _measure_travel(rows)
+        if rows.frames >= PART_MIN_FRAMES and travel[k] > RESTING_MAX_SHARE * median(travel):
+            fits.append(_row(rows, k).min() < limit)
+    return take.frames < PARTS_OF_TAKE * PART_MIN_FRAMES or (len(fits) > 1 and not any(fits))
 
 
 def _measure_travel(take: Take) -> Floats:
