@@ -70,7 +70,7 @@ REFUSED: dict[str, tuple[str, ...]] = {  # what is no fit at all, and by which c
     "time_scaled": ("bad-time",),
     "twins": ("identical-sensors",),
 }
-ENOUGH_RUNS = 20  # of which at least one is worked through; options are refused in nine of ten
+ENOUGH_RUNS = 50  # of which at least one is worked through; options and profiles are refused in nine of ten
 
 
 @pytest.mark.sized

@@ -196,7 +196,6 @@ NO_FRAMES = {  # function that makes whole numbers of times, rates or steps, and
     "estimate/registration.py _find_lags": "makes the frames, by a step that even_step limits",
     "io/exports/mcap.py _write_part": "stamps in another unit",
     "io/motion_file.py __getitem__": "steps are of a slice",
-    "io/resample.py _make_grid": "makes the frames, and refuses too many",
     "live/excerpt.py _forget": "the number of a second of the session",
     "live/excerpt.py add": "the number of a second of the session",
     "live/transforms.py send": "stamps in another unit",
