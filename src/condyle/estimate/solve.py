@@ -154,9 +154,8 @@ def solve_together(
     source       what the take is, where its frames are rows: single frames tell what is abrupt
     """
     rows = Rows.of(take, start.pairs)
-    if shared is None and take.markers:
-        # Cameras are never off by themselves: what joints of marker clusters share is skin that follows the motion.
-        shared = False
+    # Cameras are never off by themselves: what joints of marker clusters share is skin that follows the motion.
+    shared = False if shared is None and take.markers else shared
     if relative is not None:
         noise, relative = _level_noise(noise, relative)
     system, u = _set_up(start, noise if correct else None, held)
