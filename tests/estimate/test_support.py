@@ -280,7 +280,7 @@ def bound_chain(
 
     size, residual  (5,) [m] distances and gaps;  left: (5,) share that they leave of what they have to explain
     calm            drift and turn of the first two bodies over the usual ones
-    noise           [m] that explains gaps;  between: segments that names put between neighbours
+    noise           [m] that explains gaps, of each or of all;  between: segments that names put between neighbours
     reach           [m] distance of each joint from its two sensors
     """
     drift, turn = (np.where(np.arange(6) < 2, one, 1.0) for one in calm)
@@ -298,7 +298,7 @@ def bound_chain(
         noise=SimpleNamespace(of_rows=lambda _: None),
     )
     monkeypatch.setattr(support, "measure_unexplained_share", lambda *_: left)
-    monkeypatch.setattr(support, "above_noise", lambda fits, edges, _, ratio=4.0: fits.residual > ratio * noise)
+    monkeypatch.setattr(support, "explain_by_noise", lambda *_: np.broadcast_to(noise, 5))
     monkeypatch.setattr(support, "turn_about_one_axis", lambda *_: np.zeros(5, dtype=bool))
     return support._most_support(6, structure, np.zeros(5, dtype=bool))[0].tolist()  # type: ignore[arg-type]
 
@@ -351,6 +351,13 @@ def test_an_edge_is_in_question_that_leaves_much_or_is_long_or_unlike_the_others
         ({"times": 30.0, "named": True}, True),  # but not always
         ({"times": 30.0, "share": 1e-4}, False),  # of numbers that are exact otherwise
         ({"times": 30.0, "share": 1e-3}, True),
+        ({"left": 0.4, "noise": 1.0}, False),  # what noise explains is no other joint's,
+        ({"left": 0.4, "noise": 0.8}, False),
+        ({"left": 0.4, "noise": 0.6}, True),
+        ({"left": 0.15, "times": 1.5, "noise": 0.9}, True),  # and beside noise alone less stands out,
+        ({"left": 0.15, "times": 1.2, "noise": 0.9}, False),
+        ({"left": 0.08, "times": 1.5, "noise": 0.9}, False),
+        ({"left": 0.15, "times": 1.5, "noise": 0.5}, False),  # but not beside skin
     ]:
         most = most_of(monkeypatch, **case)  # type: ignore[arg-type]
         assert most[0] == (0.9 if doubted else 1.0), case

@@ -714,11 +714,14 @@ def _on_room(
 
 def above_noise(fits: PairFits, edges: Ints, noise: Noise, ratio: float = NOISE_MIN_RATIO) -> Bools:
     """(J,) whether an edge leaves more than `ratio` times what the noise of its two sensors explains."""
+    return np.asarray(fits.residual[edges] > ratio * explain_by_noise(fits, edges, noise))
+
+
+def explain_by_noise(fits: PairFits, edges: Ints, noise: Noise) -> Floats:
+    """(J,) [m] residual that the noise of the two sensors of an edge explains."""
     i, j = fits.pairs[edges].T
-    reach = fits.reach[edges]
-    turned = 2 * (np.maximum(noise.orientation[i], noise.orientation[j]) * reach) ** 2
-    loud = np.sqrt(3 * (noise.position[i] ** 2 + noise.position[j] ** 2) + turned)
-    return np.asarray(fits.residual[edges] > ratio * loud)
+    turned = 2 * (np.maximum(noise.orientation[i], noise.orientation[j]) * fits.reach[edges]) ** 2
+    return np.asarray(np.sqrt(3 * (noise.position[i] ** 2 + noise.position[j] ** 2) + turned))
 
 
 def _apart(
