@@ -354,6 +354,7 @@ def test_an_edge_is_in_question_that_leaves_much_or_is_long_or_unlike_the_others
         ({"left": 0.4, "noise": 1.0}, False),  # what noise explains is no other joint's,
         ({"left": 0.4, "noise": 0.8}, False),
         ({"left": 0.4, "noise": 0.6}, True),
+        ({"left": 0.6, "noise": 1.0}, False),  # however large it is,
         ({"left": 0.15, "times": 1.5, "noise": 0.9}, True),  # and beside noise alone less stands out,
         ({"left": 0.15, "times": 1.2, "noise": 0.9}, False),
         ({"left": 0.08, "times": 1.5, "noise": 0.9}, False),

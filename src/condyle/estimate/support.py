@@ -47,8 +47,8 @@ DOUBTED_SUPPORT = 0.9  # at most, of an edge that another calm body could have, 
 # it; but where most joints leave noise alone, one that leaves more already may from a smaller share on.
 UNEXPLAINED_MAX_SHARE = 0.25
 QUIET_NOISE_RATIO = 1.3  # residual over what noise explains, and over the usual such ratio, up to which it is noise
-# Unexplained share of an edge that leaves more than noise where most do not: chosen on simulated people with segments
-# left out, no names (benchmarks.bound's noise, seeds 71000 to 71002): 11 of 11 sure wrong edges, none of 1154 right ones.
+# Unexplained share of an edge that leaves more than noise where most do not. Simulated people with segments left out,
+# no names (benchmarks.bound's noise, seeds 71000 to 71002): 11 of 11 sure wrong edges caught, none of 1154 right ones.
 QUIET_MAX_SHARE = 0.1
 UNEXPLAINED_ALWAYS_SHARE = 0.5  # the same however much others leave: it explains less than three quarters of the square
 # Residual over the usual one from which on an edge may be several joints as well: 4 of 264 right edges of data/more,
@@ -184,10 +184,10 @@ def _most_support(bodies: int, structure: Structure, plain: Bools) -> tuple[Floa
     noise = structure.noise.of_rows(structure.rows.every)
     over_noise = fits.residual[edges] / np.maximum(explain_by_noise(fits, edges, noise), 1e-150)
     beyond = left * np.sqrt(1 - np.maximum(over_noise, 1.0) ** -2)
-    doubted = (beyond > UNEXPLAINED_MAX_SHARE) & (left >= median(left))  # where skin moves, all joints leave much
+    much = (left >= median(left)) | (left > UNEXPLAINED_ALWAYS_SHARE)  # where skin moves, all joints leave some
+    doubted = (beyond > UNEXPLAINED_MAX_SHARE) & much
     if median(over_noise) < QUIET_NOISE_RATIO:
         doubted |= (over_noise > QUIET_NOISE_RATIO * median(over_noise)) & (beyond > QUIET_MAX_SHARE)
-    doubted |= left > UNEXPLAINED_ALWAYS_SHARE
     apart = structure.motion.size[edges]
     longer = np.clip(apart / max(float(quantile(apart, NEIGHBOUR_QUANTILE)), 1e-100), 1.0, MOST_TIMES_LONGER)
     longer_share = np.where(longer > 1, left * longer**LENGTH_POWER, 0.0)
