@@ -46,6 +46,14 @@ def test_a_machine_has_its_tree_and_kinds_without_a_doubt(name: str, noise: floa
     assert skeleton.verdict.tone == "good"
 
 
+def test_a_slider_that_closes_a_loop_is_no_rigid_pair_and_costs_no_joint() -> None:
+    fit = condyle.fit(machines.made("slider-crank", 0.4, carried=True).take)
+    assert {frozenset((one.child, one.parent)) for one in fit.skeleton.joints} == {
+        frozenset((f"link{k}", f"link{k + 1}")) for k in range(3)
+    }
+    assert [(one.kind, {one.child, one.parent}) for one in fit.skeleton.loops] == [("slider", {"link0", "link3"})]
+
+
 @pytest.mark.parametrize("noise", [0.0, 1.0])
 def test_a_scara_has_its_slider_with_direction_and_travel(noise: float) -> None:
     one = machines.made("scara", noise)

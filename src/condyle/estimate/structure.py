@@ -200,9 +200,10 @@ def infer_structure(
         tree = replace(tree, margin=tree.margin / np.exp(unaided))
         plain = find_plain_hinges(rows.take, fits, motion, noise, between)
         tree = _prefer_hinges(rows.take, fits, motion, tree, held, plain)
-        rigid = find_rigid(fits, motion, noise, turn) & ~(between > 0)
-        tree = _prefer_rigid(take.bodies, fits, tree, held, rigid, handicap)
         sliders = find_sliders(take, fits, motion.spread, noise, turn)
+        rigid = find_rigid(fits, motion, noise, turn) & ~(between > 0)
+        rigid[list(sliders)] = False
+        tree = _prefer_rigid(take.bodies, fits, tree, held, rigid, handicap)
         tree = _prefer_sliders(take.bodies, fits, noise, tree, held, sliders, plain)
     moved = _is_determined(motion, tree, fits, turn) and _moves_enough(motion, tree, fits, turn, _turn_by_error(take))
     determined = all_given or moved
