@@ -55,6 +55,7 @@ FOUND = [
     ("logs", "harvest", (2328, 6328)),
     ("logs", "november", (7576,)),
     ("verbs", "november", (9598, 11375, 12191)),
+    ("poses", "harvest", (29207,)),
     ("stages", "summer", (2799,)),
     ("stages", "autumn", (3005,)),
 ]

@@ -200,7 +200,8 @@ def _carry_errors(
         passing += FAINT_EFFECT_SHARE * faint
     else:
         # Errors that repeat are of more shapes than these: what they leave is noise as far as the sensors' is.
-        noisy = np.sqrt(np.minimum(explained / np.maximum(np.diagonal(C), 1e-300), 1.0))
+        whole = np.maximum(np.diagonal(C), 1e-300)
+        noisy = np.sqrt(np.minimum(explained, whole) / whole)
         passing = carry(C * noisy * noisy[:, None])
     effect = np.array([one.shown for one in found])
     return Uncertainty(INTERVAL_WIDENING**2 * V, INTERVAL_WIDENING**2 * passing, white, effect)
