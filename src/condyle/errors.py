@@ -176,12 +176,12 @@ def _is_plain(word: str) -> bool:
     return " " in word and not set(word) & set(SHELL_LETTERS)
 
 
-def import_extra(library: str, extra: str) -> Any:
-    """A library that an extra brings along; raises with the way to have it."""
+def import_extra(library: str, extra: str, need: str = "") -> Any:
+    """A library that an extra brings along; raises with the way to have it. need: what the sentence begins with."""
     from importlib import import_module
 
     try:
         return import_module(library)
     except ImportError:
         way = f'pip install "condyle[{extra}]"'
-        raise CondyleError(f"this needs {library}: {way}", code="missing-extra") from None
+        raise CondyleError(f"{need or f'this needs {library}'}: {way}", code="missing-extra") from None

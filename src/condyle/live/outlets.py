@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import CondyleError, UsageError
+from ..errors import CondyleError, UsageError, import_extra
 from ..io.exports.figure import Figure, find_world_turn
 from ..maths import rotation
 from ..maths.arrays import Floats
@@ -103,18 +103,13 @@ class VmcOutlet:
     """An avatar's program that takes VMC: bones of people, by OSC over UDP."""
 
     def __init__(self, address: str) -> None:
-        try:
-            from pythonosc.udp_client import SimpleUDPClient
-        except ImportError:
-            raise CondyleError(
-                'VMC is sent with python-osc: pip install "condyle[osc]"', code="missing-extra"
-            ) from None
+        osc = import_extra("pythonosc.udp_client", "osc", "VMC is sent with python-osc")
         host, _, port = address.rpartition(":")
         if not port.isdigit():
             host, port = address, str(VMC_PORT)
         self.word = f"vmc:{host}:{port}"
         try:
-            self._client: Any = SimpleUDPClient(host, int(port))
+            self._client = osc.SimpleUDPClient(host, int(port))
         except (OSError, OverflowError) as error:
             raise CondyleError(f"{self.word} cannot be reached: {error}", code="no-answer") from None
 
