@@ -70,10 +70,7 @@ def pose_humanoid(figure: Figure, poses: Poses) -> HumanoidPose | None:
     """A person's bones as an avatar has them; None for a figure without hips."""
     turn = find_world_turn(figure.up, "y")
     R = poses.R[[poses.names.index(body) for body in figure.bodies]] @ figure.R_body_bone
-    rest = np.empty_like(figure.R_parent_bone_rest)
-    for bone, parent in enumerate(figure.parent):
-        rest[bone] = figure.R_parent_bone_rest[bone] if parent < 0 else rest[parent] @ figure.R_parent_bone_rest[bone]
-    moved = turn @ R @ np.swapaxes(rest, -1, -2) @ turn.T  # from the T-pose to now, in axes with y up
+    moved = turn @ R @ np.swapaxes(figure.rest[0], -1, -2) @ turn.T  # from the T-pose to now, in axes with y up
     names = [_name_bone(part, side) for part, side in zip(figure.parts, figure.sides, strict=True)]
     if "Hips" not in names:
         return None

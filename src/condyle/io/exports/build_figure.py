@@ -395,10 +395,9 @@ def _offsets(
     middle = middle - world.up * (world.up @ middle)
     free = [k for k, link in enumerate(chain) if link.parent < 0]
     lowest, standing = dict.fromkeys(free, 0.0), dict.fromkeys(free, False)
-    top: dict[int, int] = {}
+    top = _find_tops(chain)
     at: dict[int, Floats] = {}
     for k, link in enumerate(chain):
-        top[k] = k if link.parent < 0 else top[link.parent]
         at[k] = offsets[k] if link.parent < 0 else at[link.parent] + bones[link.parent].R_world_rest @ offsets[k]
         ends = (at[k], at[k] + bones[k].R_world_rest @ bones[k].tip)
         standing[top[k]] |= human[k] and link.segment is not None and link.segment.part == "shank"
