@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -43,6 +44,12 @@ TRUNK_PARTS: tuple[Part, ...] = ("pelvis", "spine", "chest", "neck", "head")  # 
 # What could end the script, or a line of it. JSON has none of these letters outside its texts.
 _ESCAPES = tuple((letter.encode(), f"\\u{ord(letter):04x}".encode()) for letter in "<>&\u2028\u2029")
 _POLICY = re.compile(rb'http-equiv="Content-Security-Policy" content="([^"]*)"')
+SAFE_HEADERS = {  # of every answer of a server: what a browser must not do with it
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
 NO_PAGE_TEXT = (
     "this installation was built without its page; install condyle again without CONDYLE_NO_PAGE, or with "
     "uv sync --reinstall-package condyle"
@@ -177,6 +184,15 @@ def link_template() -> tuple[bytes, str]:
     template = read_template().replace(b"connect-src 'none'", b"connect-src 'self'")
     found = _POLICY.search(template)
     return template, (found[1].decode("ascii") if found else "default-src 'self'") + "; frame-ancestors 'none'"
+
+
+def describe_port_fault(port: int, error: OSError | OverflowError) -> CondyleError:
+    """Why the server of a page cannot have a port, and the way out."""
+    taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+    what = "is in use by another program" if taken else f"cannot be used: {error}"
+    return CondyleError(
+        f"port {port} {what}; give another with --port, or leave it out for a free one", code="port-in-use"
+    )
 
 
 def to_json(page: PageData) -> bytes:
