@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..model.take import WORLD
-from .terminal import choose_status, print_findings, print_json, print_line, print_table
+from .terminal import choose_status, print_findings, print_json, print_line, print_table, print_written
 
 if TYPE_CHECKING:
     from ..api import Fit
@@ -97,8 +97,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         print_angles(angles)
         print_findings(told)
-        for file in written.files:
-            print_line(f"wrote {file}")
+        print_written(written.files)
     return choose_status(told)
 
 
