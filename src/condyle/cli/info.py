@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CondyleError, UsageError, join_command
 from ..findings import many
-from .arguments import add_reading_arguments, collect_reading
+from .arguments import add_reading_arguments, make_reading
 from .terminal import choose_status, print_error, print_findings, print_json, print_line, print_table
 
 if TYPE_CHECKING:
@@ -32,10 +31,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..io.format import ReadOptions
     from ..io.formats import list_files
 
-    options = ReadOptions.of(**collect_reading(args))
+    options = make_reading(args)
     if args.propose and len(args.files) > 1:
         raise UsageError("--propose takes one file at a time", code="bad-call")
     facts, worst = [], 0
@@ -171,7 +169,7 @@ def _give(path: str, option: str, target: str) -> str:
 
 def _propose_columns(path: str, args: argparse.Namespace) -> dict[str, Any] | None:
     """What to tell of a table that no format knows; None where it is no table."""
-    from ..io.atomic import open_atomic
+    from ..io.atomic import write_atomic
     from ..io.formats.propose import propose
 
     proposal = propose(path)
@@ -188,8 +186,7 @@ def _propose_columns(path: str, args: argparse.Namespace) -> dict[str, Any] | No
         return facts
     target = args.propose or "map.toml"
     if args.propose:
-        with open_atomic(Path(args.propose)) as stream:
-            stream.write(proposal.toml.encode())
+        write_atomic(args.propose, proposal.toml.encode())
     if args.json:
         return facts
     if args.propose:

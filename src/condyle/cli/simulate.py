@@ -120,7 +120,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..io.exports import check_suffix, open_atomic, write_take
+    from ..io.atomic import write_atomic
+    from ..io.exports import check_suffix, write_take
     from ..model.progress import begin_step
     from ..simulate import Disturbances, human, linkage, simulate
 
@@ -155,8 +156,7 @@ def run(args: argparse.Namespace) -> int:
     }
     begin_step(f"writing {out.name}")
     write_take(out, world.take)
-    with open_atomic(truth_file) as stream:
-        stream.write(json.dumps(to_plain(facts), indent=2, allow_nan=False).encode())
+    write_atomic(truth_file, json.dumps(to_plain(facts), indent=2, allow_nan=False).encode())
     if args.json:
         print_json({"take": str(out), "truth": str(truth_file), "frames": world.take.frames, **facts})
     else:

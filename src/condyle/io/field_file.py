@@ -7,7 +7,7 @@ import os
 
 from ..errors import CondyleError, check_path
 from ..model.field import FieldModel
-from .atomic import open_atomic, read_small
+from .atomic import read_small, write_atomic
 
 FIELD_FORMAT = "condyle.field"
 FIELD_FILE_MOST_BYTES = 10**7  # of a field file: more is another kind of file
@@ -16,8 +16,7 @@ FIELD_FILE_MOST_BYTES = 10**7  # of a field file: more is another kind of file
 def write_field(path: str | os.PathLike[str], field: FieldModel) -> None:
     """The field as a JSON file, whole or not at all."""
     text = json.dumps({"format": FIELD_FORMAT, "version": 1, "units": "m", **field.to_plain()}, indent=1)
-    with open_atomic(path) as stream:
-        stream.write(text.encode() + b"\n")
+    write_atomic(path, text.encode() + b"\n")
 
 
 def read_field(path: str | os.PathLike[str]) -> FieldModel:
@@ -33,4 +32,4 @@ def read_field(path: str | os.PathLike[str]) -> FieldModel:
     try:
         return FieldModel.from_plain(plain)
     except CondyleError as error:
-        raise CondyleError(error.text, code=error.code, path=file) from None
+        raise error.at(file) from None

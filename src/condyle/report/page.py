@@ -16,7 +16,7 @@ import numpy as np
 from .._version import __version__
 from ..errors import CondyleError
 from ..io import REPORT
-from ..io.atomic import open_atomic
+from ..io.atomic import write_atomic
 from ..io.exports.build_figure import build_figure
 from ..io.exports.figure import Figure
 from ..io.folder import find_folder, stage_files
@@ -225,9 +225,7 @@ def render_page(place: str | Path, skeleton: Skeleton | None = None) -> bytes:
 def write_page(place: str | Path, out: str | Path | None = None) -> Path:
     """Writes report.html for the folder of a fit, in that folder or as `out`; the whole file or nothing."""
     if out is not None:
-        html = render_page(place)
-        with open_atomic(out) as stream:
-            stream.write(html)
+        write_atomic(out, render_page(place))
         return Path(out)
     fit_id = read_skeleton(place).fit_id
     with stage_files(find_folder(place), fit_id) as stage:
