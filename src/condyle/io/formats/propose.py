@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 from dataclasses import field, replace
 from pathlib import Path
@@ -19,6 +17,7 @@ from ..tables.rows import read_number
 from ..tables.table import TRUTHS, Table, find_table
 from ..tables.text import first_block, to_utf8, unify_line_ends
 from ..tables.vocabulary import TIME_UNITS, ColumnMeaning, find_stated_rate, read_column_names
+from ..toml_file import spell_key, spell_value
 from .marker_table import find_unit
 
 PROPOSED_FROM_BYTES = 2**21  # of a file that are looked at
@@ -48,13 +47,13 @@ class _Draft:
     def column(self, k: int) -> str:
         """How a 0-based column is called in the map."""
         name = self.table.names[k]
-        return json.dumps(name) if name and self.table.names.count(name) == 1 else str(k + 1)
+        return spell_value(name) if name and self.table.names.count(name) == 1 else str(k + 1)
 
     def columns(self, ks: Sequence[int]) -> str:
         return "[" + ", ".join(self.column(k) for k in ks) + "]"
 
     def add_thing(self, name: str, position: Sequence[int], rotation: Sequence[int]) -> None:
-        key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
+        key = spell_key(name)
         if not rotation:
             self.body.append(f"markers.{key} = {self.columns(position)}")
             return
@@ -64,7 +63,7 @@ class _Draft:
     def add_unit(self) -> None:
         unit = find_unit(self.table)
         if unit is not None:
-            self.head.append(f"unit = {json.dumps(unit)}")
+            self.head.append(f"unit = {spell_value(unit)}")
             self.reasons.append(f"the file says that lengths are in {unit}")
         else:
             self.head.append('# unit = "mm"  # not stated: give it if you know it')
