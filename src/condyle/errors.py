@@ -107,10 +107,10 @@ def check_letters(name: str) -> None:
             raise CondyleError(text, code="unreadable-file", path=name) from None
 
 
-def check_paths(value: Any, what: str) -> list[Path]:
-    """The paths of one or of several; raises where one is none."""
+def check_paths(value: Any) -> list[Path]:
+    """The paths of one or of several recordings; raises where one is none."""
     several = isinstance(value, Iterable) and not isinstance(value, str | bytes | os.PathLike | Mapping)
-    return [check_path(one, what) for one in (value if several else [value])]
+    return [check_path(one, "a recording") for one in (value if several else [value])]
 
 
 def check_number(value: Any, what: str) -> float:

@@ -94,7 +94,7 @@ def retarget_to_rig(figure: Figure, rig: RigFile, told: Mapping[str, str] | None
     feet = carrier.find_feet()
     findings = [*figure.findings, *_describe_bones(figure, rig, bones)]
     poses = carrier.put_on_floor(poses, feet)
-    feet = trim_stands(poses, feet, 0.0, carrier.leg)
+    feet = trim_stands(poses, feet, carrier.leg)
     before = measure_slide(poses, feet)
     poses = carrier.stand(poses, feet)
     after = measure_slide(poses, feet)
@@ -147,7 +147,7 @@ class _Carrier:
         self.figure, self.rig, self.bones = figure, rig, dict(bones)
         self.up = find_axis(figure.up)
         self.parent = rig.parent.tolist()
-        self.top = min(self.bones, key=lambda b: (self._count_above(b), b))
+        self.top = min(self.bones, key=lambda b: (len(self._list_above(b)), b))
         plain = figure.parts[self.bones[self.top]] in ("pelvis", "") and rig.placeable[self.top]
         self.placed = self.top if plain else self._list_above(self.top)[-1]
         if not rig.placeable[self.placed]:
@@ -169,9 +169,6 @@ class _Carrier:
         while self.parent[found[-1]] >= 0:
             found.append(self.parent[found[-1]])
         return found
-
-    def _count_above(self, bone: int) -> int:
-        return len(self._list_above(bone))
 
     def _find_mapped_above(self, bone: int) -> int:
         """The nearest mapped bone that a bone hangs on, -1 without one."""
@@ -336,7 +333,7 @@ class _Carrier:
         feet = [foot for foot in feet if foot.stands]
         if not feet:
             return poses
-        ankles = [find_ankles(poses, foot, 0.0, self.leg) for foot in feet]
+        ankles = [find_ankles(poses, foot, self.leg) for foot in feet]
         shift = move_hips(poses, feet, ankles)
         R = poses.R.copy()
         moved = BonePoses(R, poses.p + shift[:, None], poses.time, poses.segment, poses.up)

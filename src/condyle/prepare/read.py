@@ -51,7 +51,7 @@ def read(
     The options are described in `condyle.io.format.ReadOptions`: rate, unit, quaternion, bodies, ... Raises
     CondyleError naming the file when it cannot be read; what was repaired stands in the take's findings.
     """
-    return load(check_paths(path, "a recording"), ReadOptions.of(fix, **options)).take
+    return load(check_paths(path), ReadOptions.of(fix, **options)).take
 
 
 def load(paths: Sequence[str | os.PathLike[str]], options: ReadOptions, known: Sequence[BodyMarker] = ()) -> Loaded:

@@ -73,7 +73,7 @@ def number_repeats(names: Sequence[str], word: str, pattern: str = "{}_{}") -> t
     return tuple(found), [Finding("renamed-bodies", "info", text, tuple(renamed), count=len(renamed))]
 
 
-def list_some(names: Sequence[str], most: int = 5) -> str:
-    """The first of many names, and how many more there are."""
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+def list_some(names: Sequence[str]) -> str:
+    """The first five of many names, and how many more there are."""
+    shown = ", ".join(names[:5])
+    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
