@@ -46,7 +46,7 @@ class Watch:
     _rings: dict[str, deque[tuple[Packet, Stamp]]] = field(default_factory=dict)
     _origins: dict[str, float] = field(default_factory=dict)
     _events: list[Alarm] = field(default_factory=list)
-    _told_at: dict[tuple[str, tuple[str, ...]], float] = field(default_factory=dict)
+    _told_at: dict[tuple[str, frozenset[str]], float] = field(default_factory=dict)
     _states: dict[str, Alarm] = field(default_factory=dict)
     _past: list[Alarm] = field(default_factory=list)
     _seen_once: dict[str, set[str]] = field(default_factory=dict)
@@ -158,12 +158,12 @@ class Watch:
             return []
         ready = prepare(take)
         told = choose_alarming([*ready.findings, *describe_swaps(find_swaps(ready), repaired=False)])
-        standing = [one.finding for one in self._events if one.raised is not None]
+        standing = {(one.finding.code, frozenset(one.finding.bodies)) for one in self._events if one.raised is not None}
         fresh = []
         for finding in told:
-            key = finding.code, tuple(sorted(finding.bodies))
+            key = finding.code, frozenset(finding.bodies)
             again = key in self._told_at and moment - self._told_at[key] <= RING_S
-            if finding.code in TIMED_CODES and again and any(_is_of(one, finding) for one in standing):
+            if finding.code in TIMED_CODES and again and key in standing:
                 self._told_at[key] = moment  # the same one; as the ring goes on, another part of it is the longer one
                 continue
             self._told_at[key] = moment
@@ -192,7 +192,3 @@ class Watch:
         bodies = Bodies(layout.bodies, values[:, : 3 * m].reshape(-1, m, 3), values[:, 3 * m :].reshape(-1, m, turn))
         convention = self.conventions.get(word, layout.convention)
         return to_take(Recording(bodies=bodies, time=time[kept] - origin, convention=convention))
-
-
-def _is_of(one: Finding, other: Finding) -> bool:
-    return one.code == other.code and set(one.bodies) == set(other.bodies)

@@ -222,7 +222,7 @@ def _options(skeleton: Skeleton) -> list[tuple[str, str]]:
     usual = FitOptions().to_plain()
     asked = {name: value for name, value in skeleton.options.items() if value != usual.get(name)}
     rows = [] if skeleton.method == usual["method"] else [("method", skeleton.method)]
-    rows += [(_words(name), _describe_option(value)) for name, value in asked.items() if name != "method"]
+    rows += [(name.replace("_", " "), _describe_option(value)) for name, value in asked.items() if name != "method"]
     return rows or [("all", "as usual")]
 
 
@@ -251,10 +251,6 @@ def _markers(skeleton: Skeleton) -> dict[str, list[str]]:
     for marker in skeleton.markers:
         names.setdefault(marker.body, []).append(marker.name)
     return names
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _describe_option(value: Any) -> str:
