@@ -13,6 +13,9 @@ from functools import cache
 from typing import Any, Literal, NamedTuple
 from zlib import crc32
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ..errors import CondyleError
 from ..findings import CODES, Finding
 from ..model.clock import LATEST
@@ -61,6 +64,14 @@ class Layout:
     def width(self) -> int:
         """Numbers of a packet: positions of the bodies, their orientations, positions of the markers."""
         return (3 + width_of(self.convention.rotation)) * len(self.bodies) + 3 * len(self.markers)
+
+    def split(self, numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Views of positions (..., m, 3) and orientations (..., m, 3 | 4 | 9) of the bodies and of places (..., k, 3) of
+        the markers in the numbers (..., width) of packets.
+        """
+        m, turn, rest = len(self.bodies), width_of(self.convention.rotation), numbers.shape[:-1]
+        place, turned, points = np.split(numbers, [3 * m, (3 + turn) * m], axis=-1)
+        return place.reshape(*rest, m, 3), turned.reshape(*rest, m, turn), points.reshape(*rest, len(self.markers), 3)
 
 
 class LogRecord(NamedTuple):

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import CondyleError
 from ..findings import Finding
 from ..model.clock import find_origin
-from ..model.recording import Bodies, Convention, Recording, to_take, width_of
+from ..model.recording import Bodies, Convention, Recording, to_take
 from ..model.take import Take
 from ..prepare.dropouts import prepare
 from ..prepare.swaps import describe_swaps, find_swaps
@@ -176,19 +176,17 @@ class Watch:
         if not ring:
             return None
         layout = ring[-1][0].layout
-        m = len(layout.bodies)
         device = layout.clock in ("device", "file")
         rows = [packet for packet, _ in ring if packet.layout is layout]
         time = np.array([one.device_time if device else one.arrival_time for one in rows])
-        if m == 0 or not np.isfinite(time).all():
+        if not layout.bodies or not np.isfinite(time).all():
             return None
         origin = self._origins.setdefault(word, find_origin(time))
         before = np.append(-math.inf, np.maximum.accumulate(time)[:-1])
         kept = np.flatnonzero((time > before) & (time >= time[-1] - RING_S))
         if len(kept) < 2:
             return None
-        turn = width_of(layout.convention.rotation)
-        values = np.stack([rows[k].values[: (3 + turn) * m] for k in kept])
-        bodies = Bodies(layout.bodies, values[:, : 3 * m].reshape(-1, m, 3), values[:, 3 * m :].reshape(-1, m, turn))
+        position, orientation, _ = layout.split(np.stack([rows[k].values for k in kept]))
+        bodies = Bodies(layout.bodies, position, orientation)
         convention = self.conventions.get(word, layout.convention)
         return to_take(Recording(bodies=bodies, time=time[kept] - origin, convention=convention))
