@@ -14,7 +14,7 @@ from .._version import __version__
 from ..errors import CondyleError, import_extra
 from ..findings import Finding, many
 from ..maths.arrays import Bools, Ints
-from ..maths.series import segment_slices
+from ..maths.series import find_runs, segment_slices
 from ..model.angles import CAVEAT, Angles
 from ..model.gait_events import GaitEvent
 from .exports.osim import to_sto
@@ -119,10 +119,9 @@ def write_mot(path: Path, angles: Angles) -> tuple[list[Path], list[Finding]]:
 def _find_stretches(whole: Bools, segment: Ints) -> Iterator[slice]:
     """Runs of two frames or more in which all is known, none across recordings."""
     for part in segment_slices(segment):
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], whole[part], [False]]).astype(np.int8)))
-        for first, last in edges.reshape(-1, 2).tolist():
-            if last - first > 1:
-                yield slice(part.start + first, part.start + last)
+        for first, stop in find_runs(whole[part]):
+            if stop - first > 1:
+                yield slice(part.start + first, part.start + stop)
 
 
 def to_facts(angles: Angles) -> dict[str, Any]:

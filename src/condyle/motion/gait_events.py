@@ -17,7 +17,7 @@ from ..findings import Finding, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats
 from ..maths.robust import MAD_SD, median, quantile
-from ..maths.series import SHORTEST_STEP_S, count_frames, segment_slices
+from ..maths.series import SHORTEST_STEP_S, count_frames, find_runs, segment_slices
 from ..model.anatomy import Segment, find_segments
 from ..model.angles import Stride
 from ..model.gait_events import GaitEvent
@@ -201,9 +201,8 @@ def _measure_foot(take: Take, names: Sequence[str], part: slice, window: float =
 
 def _find_stands(still: Bools, time: Floats) -> list[tuple[int, int]]:
     """Stretches (first, stop) in which a foot stands: gaps shorter than a swing are closed, shorter stands dropped."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]]).astype(np.int8))).reshape(-1, 2)
     joined: list[tuple[int, int]] = []
-    for first, stop in edges.tolist():
+    for first, stop in find_runs(still):
         if joined and time[first] - time[joined[-1][1] - 1] < SWING_MIN_S:
             first = joined.pop()[0]
         joined.append((first, stop))

@@ -12,6 +12,7 @@ import numpy as np
 from ..findings import Finding, many
 from ..maths.arrays import Bools, Floats, Ints, distinct, evenly
 from ..maths.robust import median
+from ..maths.series import find_runs
 from ..maths.spool import copy_array
 from ..model.values import dataclass
 from .shapes import Shape, find_seen, fit_error, fit_poses
@@ -343,10 +344,9 @@ def _runs(gain: Floats) -> list[tuple[int, int]]:
     Two runs are one where the frames between count less than either, every frame one octave at most: a spike beside a
     stretch does not lengthen it, a spike inside does not cut it in two.
     """
-    change = np.flatnonzero(np.diff(gain > 0, prepend=False, append=False))
     total = np.concatenate([[0.0], np.cumsum(np.clip(gain, -1, 1))])
     runs: list[tuple[int, int]] = []
-    for first, stop in change.reshape(-1, 2).tolist():
+    for first, stop in find_runs(gain > 0):
         if runs:
             start, end = runs[-1]
             lost = total[end] - total[first]

@@ -15,6 +15,7 @@ from ..io.motion_file import Frames, MotionFile
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import median, quantile
 from ..maths.rotation import carry
+from ..maths.series import find_runs
 from ..model.clock import Clock
 from ..model.motion import order_joints
 from ..model.skeleton import Joint, Skeleton
@@ -277,8 +278,7 @@ def _stretches(masked: Bools, clock: Clock, time: Floats) -> tuple[tuple[int, in
     found: list[tuple[int, int, int]] = []
     blink = STRETCH_GAP_SHARE * float((clock.end - clock.begin).sum()) if len(clock.first) else 0.0
     for body in np.flatnonzero(masked.any(axis=0)).tolist():
-        edges = np.diff(np.concatenate([[0], masked[:, body].astype(np.int8), [0]]))
-        begins, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
+        begins, ends = np.array(find_runs(masked[:, body])).T - [[0], [1]]
         between = time[begins[1:]] - time[ends[:-1]] - clock.step
         apart = (clock.number_recordings(begins[1:]) != clock.number_recordings(ends[:-1])) | (between > blink)
         begins, ends = begins[np.concatenate([[True], apart])], ends[np.concatenate([apart, [True]])]
