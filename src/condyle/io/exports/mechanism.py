@@ -112,7 +112,7 @@ def describe_lost_threads(scene: Scene, form: str) -> list[Finding]:
 
 
 def widen_range(low: float, high: float) -> tuple[float, float]:
-    """An observed range, at least NARROW wide."""
+    """An observed range, at least RANGE_MIN_WIDTH wide."""
     more = max(RANGE_MIN_WIDTH - (high - low), 0.0) / 2
     return low - more, high + more
 
