@@ -16,9 +16,8 @@ from ..tables.guess import find_quaternions, find_time_unit, guess
 from ..tables.rows import read_number
 from ..tables.table import TRUTHS, Table, find_table
 from ..tables.text import first_block, to_utf8, unify_line_ends
-from ..tables.vocabulary import TIME_UNITS, ColumnMeaning, find_stated_rate, read_column_names
+from ..tables.vocabulary import TIME_UNITS, ColumnMeaning, read_column_names
 from ..toml_file import spell_key, spell_value
-from .marker_table import find_unit
 
 PROPOSED_FROM_BYTES = 2**21  # of a file that are looked at
 PROPOSED_FROM_ROWS = 5000
@@ -61,7 +60,7 @@ class _Draft:
         self.body.append(f"orientation = {self.columns(rotation)}")
 
     def add_unit(self) -> None:
-        unit = find_unit(self.table)
+        unit = self.table.unit
         if unit is not None:
             self.head.append(f"unit = {spell_value(unit)}")
             self.reasons.append(f"the file says that lengths are in {unit}")
@@ -87,9 +86,8 @@ class _Draft:
 
     def add_time(self, column: int | None, unit: str | None, values: Floats, long: bool) -> None:
         if column is None:
-            rate = find_stated_rate(self.table.comments)
             unknown = "# rate = 100  # no column of time was found: give the rate in Hz"
-            self.head.append(f"rate = {rate:g}" if rate else unknown)
+            self.head.append(f"rate = {self.table.rate:g}" if self.table.rate else unknown)
             return
         time = values[:, column]
         self.head.append(f"time = {self.column(column)}")
