@@ -196,7 +196,7 @@ def _is_machine(skeleton: Skeleton) -> bool:
 
     edges = [(joint.parent, joint.child) for joint in skeleton.joints]
     kinds = {joint.kind for joint in skeleton.joints}
-    return kinds <= {"hinge", "screw", "slider", "universal"} and not find_segments(skeleton.bodies, edges)
+    return kinds <= {"hinge", "screw", "slider", "universal"} and not find_segments(skeleton.bodies, skeleton.edges)
 
 
 def print_several(several: Remounted, args: argparse.Namespace, begin: float) -> int:
@@ -284,7 +284,7 @@ def read_edges(text: str) -> list[tuple[str, str]]:
     if path.suffix == ".json" or os.path.isdir(text):
         from ..io.skeleton_file import read_skeleton
 
-        return _require_edges([(joint.parent, joint.child) for joint in read_skeleton(path).joints], text)
+        return _require_edges(list(read_skeleton(path).edges), text)
     if os.path.isfile(text):  # os.path answers no where a list of edges is too long for a name
         edges = []
         for number, line in enumerate(_read_lines(path), 1):

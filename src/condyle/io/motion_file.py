@@ -282,7 +282,7 @@ def _find_times(time: Floats, joint: Joint, around: float = 0.0) -> Bools:
 
 def _measure_loop(joint: Joint, skeleton: Skeleton, R: Floats, p: Floats) -> Floats:
     """(n,) [m] how far the two sides of a loop are apart."""
-    child, parent = (skeleton.bodies.index(name) for name in (joint.child, joint.parent))
+    child, parent = skeleton.columns(joint)
     apart = p[:, child] + rotation.carry(R[:, child], joint.p_child_joint)
     apart -= p[:, parent] + rotation.carry(R[:, parent], joint.p_parent_joint)
     return np.asarray(np.linalg.norm(apart, axis=-1))

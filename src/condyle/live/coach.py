@@ -114,8 +114,7 @@ class Coach:
 
 def name_joint(child: str, skeleton: Skeleton) -> str:
     """What people call the joint above a body: right hip; the body's name where that is not known."""
-    edges = [(joint.parent, joint.child) for joint in skeleton.joints]
-    segment = find_segments(skeleton.bodies, edges).get(child)
+    segment = find_segments(skeleton.bodies, skeleton.edges).get(child)
     named = None if segment is None else JOINT_NAMES.get(segment.part)
     return child if segment is None or named is None else f"{SIDE_WORDS[segment.side]}{named}"
 

@@ -52,7 +52,7 @@ SWING_MIN_S = 0.1  # s of a swing: shorter ones are joined with what is around t
 
 def find_gait_events(skeleton: Skeleton, take: Take) -> tuple[tuple[GaitEvent, ...], tuple[Finding, ...]]:
     """Strikes and offs of every foot in the order of time, and what there is to say; nothing where no foot was worn."""
-    segments = find_segments(skeleton.bodies, [(joint.parent, joint.child) for joint in skeleton.joints])
+    segments = find_segments(skeleton.bodies, skeleton.edges)
     feet = _find_feet([name for name in take.names if name in segments], segments)
     if not feet or not take.timed:
         return (), ()

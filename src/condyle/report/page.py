@@ -131,7 +131,7 @@ def find_up(skeleton: Skeleton, make_figure: Callable[[], Figure | None]) -> str
     """The axis that points up, as the recording says or as a person's trunk tells in some frames; None: neither."""
     if skeleton.up is not None:
         return skeleton.up
-    parts = find_segments(skeleton.bodies, [(joint.parent, joint.child) for joint in skeleton.joints]).values()
+    parts = find_segments(skeleton.bodies, skeleton.edges).values()
     if sum(segment.part in TRUNK_PARTS for segment in parts) < 2:
         return None
     figure = make_figure()

@@ -238,7 +238,7 @@ def _look(source: MotionFile) -> _Looked:
     order = order_joints(skeleton)
     tolerance = POSITION_STEP_SHARE * _size(skeleton, np.zeros(3), np.zeros(3))
     loose[[child for child, _, _ in order]] = False
-    joints = [(skeleton.bodies.index(joint.child), skeleton.bodies.index(joint.parent)) for joint in skeleton.joints]
+    joints = [skeleton.columns(joint) for joint in skeleton.joints]
     few, chosen = [], evenly(n, BOX_FRAMES)
     for first in range(0, n, PIECE_FRAMES):
         rows = slice(first, min(first + PIECE_FRAMES, n))

@@ -94,7 +94,7 @@ def _chain_links(
     skeleton: Skeleton, motion: Motion, poses: Take | None, *, machines: bool
 ) -> tuple[list[Link], set[str]]:
     """The links with parents first, and the roots of people; with `poses` sliders that close a loop join them."""
-    segments = find_segments(skeleton.bodies, [(joint.parent, joint.child) for joint in skeleton.joints])
+    segments = find_segments(skeleton.bodies, skeleton.edges)
     links = _links(skeleton, motion, segments, machines=machines)
     if poses is not None:
         links = _join_sliders(links, skeleton, poses)
