@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import CondyleError, UsageError
-from ..findings import Finding, many
+from ..findings import Finding, list_some, many
 from ..io.exports.figure import Figure, find_axis
 from ..io.folder import check_name, stage_files
 from ..io.rigs.rig_file import RigClip, RigFile
@@ -356,7 +356,7 @@ def _describe_bones(figure: Figure, rig: RigFile, bones: Mapping[int, int]) -> l
         text = f"{len(left)} {verb} no bone of the rig: {', '.join(left)}{more}"
         found.append(Finding("rig-bodies-left", "info", text, tuple(left), count=len(left)))
     if still:
-        shown = ", ".join(still[:8]) + (", ..." if len(still) > 8 else "")
+        shown = list_some(still, 8, ", ...")
         follow = "bone of the rig follows its parent" if len(still) == 1 else "bones of the rig follow their parents"
         text = f"{len(still)} {follow}, moved by no body: {shown}"
         found.append(Finding("rig-bones-follow", "info", text, count=len(still)))

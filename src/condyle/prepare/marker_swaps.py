@@ -9,7 +9,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from ..findings import Finding, many
+from ..findings import Finding, list_some, many
 from ..maths.arrays import Bools, Floats, Ints, distinct, evenly
 from ..maths.robust import median
 from ..maths.series import find_runs
@@ -210,15 +210,14 @@ def describe_marker_swaps(
         runs = MarkerSwap(swap.bodies, swap.markers, swap.places, inside).stretches
         longest = max(runs, key=len)
         known = time is not None and bool(np.isfinite(time[inside]).all())
-        spans = [_span(run, time if known else None) for run in runs[:MOST_LISTED_STRETCHES]]
-        more = f" and {len(runs) - MOST_LISTED_STRETCHES} more" if len(runs) > MOST_LISTED_STRETCHES else ""
+        spans = list_some([_span(run, time if known else None) for run in runs], MOST_LISTED_STRETCHES)
         whose = " and ".join(dict.fromkeys(swap.bodies))
         done = "there" if swap.fewer else "in the other frames, which are fewer,"
         done = "they were exchanged back" if repaired else f"{done} both are left out; --fix swaps exchanges them back"
         doubt = "" if swap.sure else " or in all others, for nothing tells which part is right"
         text = (
             f"{whose}: markers {swap.markers[0]} and {swap.markers[1]} bear each other's labels in "
-            f"{many(len(inside), 'frame')} ({', '.join(spans)}{more}){doubt}; {done}"
+            f"{many(len(inside), 'frame')} ({spans}){doubt}; {done}"
         )
         moment = (float(time[longest[0]]), float(time[longest[-1]])) if known and time is not None else None
         yield Finding(

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CondyleError, UsageError, check_path
-from ..findings import many
+from ..findings import list_some, many
 from ..io.folder import lock_folder
-from ..io.tables.header import list_some
 from ..model.progress import begin_step
 from .discover import find_takes
 from .engine import Engine, Tell, run_steps

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import CondyleError
+from ...findings import list_some
 from ...maths.arrays import Floats
 from ...model.recording import QUATERNIONS
 from ...model.values import dataclass
@@ -186,7 +187,7 @@ def _propose_by_names(table: Table, names: ColumnMeaning, values: Floats, stem: 
     left = [label for k in names.rest if (label := table.labels[k])]
     left += [thing.name for thing in names.things if thing.name not in chosen]
     if left:
-        draft.reasons.append("not used: " + ", ".join(left[:8]) + (" ..." if len(left) > 8 else ""))
+        draft.reasons.append("not used: " + list_some(left, 8, " ..."))
     return draft.proposal()
 
 

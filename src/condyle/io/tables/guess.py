@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...findings import many
+from ...findings import list_some, many
 from ...maths.arrays import Bools, Floats
 from ...model.values import dataclass
 from .vocabulary import TIME_UNITS, Thing
@@ -22,7 +22,7 @@ MOST_STEP_SHARE = 0.1  # a step against the range: positions move on, they do no
 
 @dataclass(frozen=True)
 class Guess:
-    """kind "quaternion", "matrix", "angles" or "" for markers; reasons: one sentence each."""
+    """poses: without names; kind: "quaternion", "matrix", "angles" or "" for markers; reasons: one sentence each."""
 
     poses: tuple[Thing, ...]
     kind: str
@@ -235,5 +235,4 @@ def _describe_nothing(free: Sequence[int]) -> str:
 
 
 def _describe_spans(groups: Sequence[Sequence[int]]) -> str:
-    shown = ", ".join(f"{group[0] + 1}-{group[-1] + 1}" for group in groups[:6])
-    return shown + (" ..." if len(groups) > 6 else "")
+    return list_some([f"{group[0] + 1}-{group[-1] + 1}" for group in groups], 6, " ...")
