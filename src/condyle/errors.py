@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, SupportsFloat
 
@@ -74,6 +75,15 @@ def _shorten(text: str) -> str:
 
 class UsageError(CondyleError):
     """The call is wrong, not the data: an unknown body in `--root`, two options that exclude each other."""
+
+
+@contextmanager
+def name_file(path: str | Path) -> Iterator[None]:
+    """Errors of the block name this file, unless they name one themselves."""
+    try:
+        yield
+    except CondyleError as error:
+        raise error.at(path) from None
 
 
 def check_path(value: Any, what: str) -> Path:

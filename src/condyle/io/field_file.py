@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from ..errors import CondyleError, check_path
+from ..errors import CondyleError, check_path, name_file
 from ..model.field import FieldModel
 from .atomic import read_small, write_atomic
 
@@ -29,7 +29,5 @@ def read_field(path: str | os.PathLike[str]) -> FieldModel:
         plain = None
     if not isinstance(plain, dict) or plain.get("format") != FIELD_FORMAT or plain.get("version") != 1:
         raise CondyleError("is no field.json that condyle fit --field wrote", code="bad-field", path=file)
-    try:
+    with name_file(file):
         return FieldModel.from_plain(plain)
-    except CondyleError as error:
-        raise error.at(file) from None

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from .._version import __version__
-from ..errors import TYPO_ALIKE, CondyleError, UsageError, suggest
+from ..errors import TYPO_ALIKE, UsageError, name_file, suggest
 from ..model.field import Rod
 from ..model.options import FitOptions
 from . import FIELD
@@ -66,10 +66,8 @@ def read_options(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
     """
     file = Path(path)
     content, _ = read_toml(file, "a list of options", "bad-option")
-    try:
+    with name_file(file):
         return parse_options(content, file.parent)
-    except CondyleError as error:
-        raise error.at(file) from None
 
 
 def parse_options(content: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:

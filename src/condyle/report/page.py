@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from .._version import __version__
-from ..errors import CondyleError
+from ..errors import CondyleError, name_file
 from ..io import REPORT
 from ..io.atomic import write_atomic
 from ..io.exports.build_figure import build_figure
@@ -68,10 +68,8 @@ def build_page(place: str | Path, *, linked: bool = False, most: int = MOTION_MA
 def open_page(place: str | Path, skeleton: Skeleton | None = None) -> tuple[Skeleton, MotionPieces]:
     """The skeleton of a folder, parents before children, and its motion; the skeleton is read where it is not given."""
     skeleton = read_skeleton(place) if skeleton is None else skeleton
-    try:
+    with name_file(place):
         ordered = tuple(joint for _, _, joint in order_joints(skeleton))
-    except CondyleError as error:
-        raise error.at(place) from None
     skeleton = replace(skeleton, joints=ordered)
     return skeleton, choose_packing(open_motion(place, skeleton))
 
