@@ -194,6 +194,11 @@ class Figure:
             root[k] = root[up] if up >= 0 else k
         return root
 
+    @cached_property
+    def people(self) -> list[list[int]]:
+        """The bones of each person."""
+        return [np.flatnonzero(self.root == k).tolist() for k in self.free.tolist() if self.parts[k]]
+
     def at(self, rows: Ints | Bools | slice) -> Figure:
         """These frames, in increasing order."""
         return select(self, "n", rows)
