@@ -175,15 +175,11 @@ def add_repair_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-READING = (
-    "rate", "unit", "up", "handed", "quaternion", "euler", "degrees", "transposed", "axes", "bodies", "columns",
-    "format", "doctor", "start", "stop", "only", "drop", "rename",
-)  # fmt: skip
-
-
 def collect_reading(args: argparse.Namespace) -> dict[str, Any]:
     """The same as options of `condyle.read`; only what was given."""
-    return {name: getattr(args, name) for name in READING if getattr(args, name) is not None}
+    from ..io.format import Reading
+
+    return {name: getattr(args, name) for name in Reading.__annotations__ if getattr(args, name) is not None}
 
 
 def make_reading(args: argparse.Namespace) -> ReadOptions:

@@ -194,7 +194,6 @@ def _is_machine(skeleton: Skeleton) -> bool:
     """Whether all joints are of a machine's kinds, and none of the bodies has a name of a person's."""
     from ..model.anatomy import find_segments
 
-    edges = [(joint.parent, joint.child) for joint in skeleton.joints]
     kinds = {joint.kind for joint in skeleton.joints}
     return kinds <= {"hinge", "screw", "slider", "universal"} and not find_segments(skeleton.bodies, skeleton.edges)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CondyleError, UsageError, join_command
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from ..model.take import Take
     from ..prepare.propose_bodies import Proposal as BodyProposal
     from ..prepare.recognise_bodies import Recognition
-
-DEGREES = 57.29577951308232
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -180,23 +179,20 @@ def _propose_columns(path: str, args: argparse.Namespace) -> dict[str, Any] | No
         print_line(f"{path}: a table whose columns no format explains", style="bold")
         for reason in proposal.reasons:
             print_line(f"- {reason}")
-    if proposal.toml is None and args.propose:
-        raise CondyleError("nothing in it can be proposed as a body", code="no-data", path=path)
     if proposal.toml is None:
+        if args.propose:
+            raise CondyleError("nothing in it can be proposed as a body", code="no-data", path=path)
         return facts
-    target = args.propose or "map.toml"
     if args.propose:
         write_atomic(args.propose, proposal.toml.encode())
-    if args.json:
-        return facts
-    if args.propose:
-        print_line(f"wrote {args.propose}; check it, then: {_give(path, 'columns', args.propose)}")
-        return facts
-    print_line()
-    for line in proposal.toml.rstrip().split("\n"):
-        print_line(f"  {line}")
-    print_line()
-    print_line(f"if that is right: {_ask(path, target)}, then {_give(path, 'columns', target)}")
+        if not args.json:
+            print_line(f"wrote {args.propose}; check it, then: {_give(path, 'columns', args.propose)}")
+    elif not args.json:
+        print_line()
+        for line in proposal.toml.rstrip().split("\n"):
+            print_line(f"  {line}")
+        print_line()
+        print_line(f"if that is right: {_ask(path, 'map.toml')}, then {_give(path, 'columns', 'map.toml')}")
     return facts
 
 
@@ -326,7 +322,7 @@ def _print_bodies(facts: dict[str, Any]) -> None:
         (
             body["name"],
             f"{body['missing']:.1%}",
-            None if body["rotation_rms"] is None else f"{body['rotation_rms'] * DEGREES:.1f}",
+            None if body["rotation_rms"] is None else f"{math.degrees(body['rotation_rms']):.1f}",
             None if body["position_extent"] is None else " x ".join(f"{size:.3f}" for size in body["position_extent"]),
         )
         for body in facts["bodies"]

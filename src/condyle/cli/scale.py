@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,5 +137,5 @@ def _print(pair: RigidPair) -> None:
     )
     print_table(
         ["sensor", "white noise mm", "deg"],
-        [(one.body, f"{1000 * one.position:.3f}", f"{one.orientation * 57.29578:.3f}") for one in pair.noise],
+        [(one.body, f"{1000 * one.position:.3f}", f"{math.degrees(one.orientation):.3f}") for one in pair.noise],
     )
