@@ -75,10 +75,10 @@ def test_what_is_no_path_and_no_number_is_refused_by_what_it_should_be() -> None
             check_path(value, "a rig")
     with pytest.raises(CondyleError, match="xxx: cannot be opened: "):
         check_path("x" * 5000, "a rig")
-    assert check_paths("a", "a rig") == check_paths([Path("a")], "a rig") == [Path("a")]
+    assert check_paths("a") == check_paths([Path("a")]) == [Path("a")]
     for several in (b"a", {"a": "b"}, ["a", None], 5):
-        with pytest.raises(UsageError, match="a rig is told by its path, not"):
-            check_paths(several, "a rig")
+        with pytest.raises(UsageError, match="a recording is told by its path, not"):
+            check_paths(several)
     for value in (None, "5", True):
         with pytest.raises(UsageError, match="a factor is a number, not"):
             check_number(value, "a factor")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from condyle.findings import CODES, Finding, count_causes, merge_findings, sort_findings, worst_severity
+from condyle.findings import CODES, Finding, count_causes, list_some, merge_findings, sort_findings, worst_severity
 
 INFO, WARNING, ERROR = (Finding("hinge", severity, severity) for severity in ("info", "warning", "error"))  # type: ignore[arg-type]
 
@@ -79,3 +79,9 @@ def test_gaps_that_follow_their_angles_and_wide_intervals_are_one_line_each() ->
     wide = [Finding("wide-interval", "warning", "", (name,), value=0.04, unit="m") for name in "abc"]
     (one,) = merge_findings(wide)
     assert one.text == "centres known poorly, move these joints more: a ± 40 mm, b ± 40 mm, c ± 40 mm"
+
+
+def test_of_many_names_the_first_are_listed() -> None:
+    assert list_some(["a", "b"]) == "a, b"
+    assert list_some(list("abcdefg")) == "a, b, c, d, e and 2 more"
+    assert list_some(["a", "b", "c"], 2, ", ...") == "a, b, ..."

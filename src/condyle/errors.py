@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, SupportsFloat
 
@@ -76,6 +77,15 @@ class UsageError(CondyleError):
     """The call is wrong, not the data: an unknown body in `--root`, two options that exclude each other."""
 
 
+@contextmanager
+def name_file(path: str | Path) -> Iterator[None]:
+    """Errors of the block name this file, unless they name one themselves."""
+    try:
+        yield
+    except CondyleError as error:
+        raise error.at(path) from None
+
+
 def check_path(value: Any, what: str) -> Path:
     """The path; raises where it is none, or one that the system cannot have or does not let be looked at."""
     name = os.fspath(value) if isinstance(value, str | os.PathLike) else ""
@@ -107,10 +117,10 @@ def check_letters(name: str) -> None:
             raise CondyleError(text, code="unreadable-file", path=name) from None
 
 
-def check_paths(value: Any, what: str) -> list[Path]:
-    """The paths of one or of several; raises where one is none."""
+def check_paths(value: Any) -> list[Path]:
+    """The paths of one or of several recordings; raises where one is none."""
     several = isinstance(value, Iterable) and not isinstance(value, str | bytes | os.PathLike | Mapping)
-    return [check_path(one, what) for one in (value if several else [value])]
+    return [check_path(one, "a recording") for one in (value if several else [value])]
 
 
 def check_number(value: Any, what: str) -> float:
@@ -176,12 +186,12 @@ def _is_plain(word: str) -> bool:
     return " " in word and not set(word) & set(SHELL_LETTERS)
 
 
-def import_extra(library: str, extra: str) -> Any:
-    """A library that an extra brings along; raises with the way to have it."""
+def import_extra(library: str, extra: str, need: str = "") -> Any:
+    """A library that an extra brings along; raises with the way to have it. need: what the sentence begins with."""
     from importlib import import_module
 
     try:
         return import_module(library)
     except ImportError:
         way = f'pip install "condyle[{extra}]"'
-        raise CondyleError(f"this needs {library}: {way}", code="missing-extra") from None
+        raise CondyleError(f"{need or f'this needs {library}'}: {way}", code="missing-extra") from None

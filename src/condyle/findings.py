@@ -255,6 +255,12 @@ def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(findings, key=lambda finding: _RANK[finding.severity]))
 
 
+def list_some(names: Sequence[str], most: int = 5, end: str = " and {} more") -> str:
+    """The first of many names, and behind them how many more there are."""
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else shown + end.format(len(names) - most)
+
+
 def worst_severity(findings: Iterable[Finding]) -> Severity | None:
     """The most severe of them, or None when there is no finding."""
     return min((f.severity for f in findings), key=lambda s: _RANK[s], default=None)

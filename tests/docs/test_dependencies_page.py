@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 
 from tests.test_map import walk_statements
@@ -16,7 +17,9 @@ def imported() -> set[str]:
     """Libraries that a module of condyle imports, the standard library left out."""
     found: set[str] = set()
     for module in SOURCE.rglob("*.py"):
-        for node in walk_statements(ast.parse(module.read_text(encoding="utf-8"))):
+        text = module.read_text(encoding="utf-8")
+        found |= set(re.findall(r'import_extra\("(\w+)', text)) - {"backports"}  # named below the table
+        for node in walk_statements(ast.parse(text)):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
                 names = [node.module]

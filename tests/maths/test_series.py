@@ -21,6 +21,7 @@ from condyle.maths.series import (
     find_held_frames,
     find_known_around,
     find_packets,
+    find_runs,
     follow_turns,
     mean_step,
     segment_slices,
@@ -269,3 +270,11 @@ def test_a_count_from_seconds_is_at_most_the_frames_there_are(
 ) -> None:
     assert count_frames(frames, most) == nearest
     assert count_frames(frames, most, whole=True) == whole
+
+
+@pytest.mark.parametrize(
+    ("flags", "runs"),
+    [("", []), ("000", []), ("1", [(0, 1)]), ("0110", [(1, 3)]), ("10011", [(0, 1), (3, 5)])],
+)
+def test_runs_are_from_a_flag_to_the_first_without(flags: str, runs: list[tuple[int, int]]) -> None:
+    assert find_runs(np.array([flag == "1" for flag in flags], bool)) == runs

@@ -6,7 +6,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from condyle.model.anatomy import Segment, count_between, find_finger, find_segments, rest_direction, segment_of
+from condyle.model.anatomy import (
+    Segment,
+    count_between,
+    find_finger,
+    find_segments,
+    mirror_segments,
+    rest_direction,
+    segment_of,
+)
 
 NAMES = {
     Segment("pelvis"): "pelvis Pelvis Hips hip Skeleton:Hip mixamorig:Hips LowBack low_back PELV sacrum pelvis_sensor",
@@ -236,3 +244,13 @@ def test_names_that_may_mean_two_segments_say_nothing() -> None:
 )
 def test_fingers_are_told_by_their_names(name: str, finger: int | None) -> None:
     assert find_finger(name) == finger
+
+
+def test_twins_are_of_one_part_on_both_sides_and_the_middle_is_its_own() -> None:
+    segments = {
+        "hip": Segment("pelvis"),
+        "a": Segment("thigh", "l"),
+        "b": Segment("thigh", "r"),
+        "c": Segment("shank", "r"),
+    }
+    assert mirror_segments(segments) == {"hip": "hip", "a": "b", "b": "a", "c": None}

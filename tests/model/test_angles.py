@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-import builtins
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -63,13 +63,7 @@ def test_a_column_is_fetched_by_its_name_in_degrees() -> None:
 
 
 def test_a_frame_without_pandas_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str, *words: object, **more: object) -> object:
-        if name == "pandas":
-            raise ImportError
-        return real(name, *words, **more)  # type: ignore[arg-type]
-
-    real = builtins.__import__
-    monkeypatch.setattr(builtins, "__import__", missing)
+    monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(CondyleError, match="needs pandas"):
         make(np.zeros((1, 1)), "hip_flexion_l").to_dataframe()
 

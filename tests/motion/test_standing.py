@@ -57,7 +57,7 @@ def test_a_foot_without_toes_ends_at_its_tip_or_below_its_ankle() -> None:
 @pytest.mark.parametrize("slide", [0.0, 0.2])
 def test_a_foot_that_rolls_over_its_ball_stays_where_it_is(slide: float) -> None:
     poses, foot = leg(0.25 * np.sin(np.linspace(0, np.pi, N)), slide)
-    ankle = find_ankles(poses, foot, 0.0, 0.8)
+    ankle = find_ankles(poses, foot, 0.8)
     moved = replace_p(poses, ankle)
     assert measure_slide(moved, [foot]) == pytest.approx(0.0, abs=1e-12)
     lowest = (moved.p[:, 2, None] + np.einsum("nij,kj->nki", moved.R[:, 2], SOLE))[..., 1].min(axis=1)
@@ -127,10 +127,10 @@ def test_stands_end_when_the_sole_is_off_the_floor_and_none_is_in_the_air() -> N
     poses, foot = leg(np.zeros(N))
     p = poses.p.copy()
     p[50:, 2, 1] += 0.1
-    (trimmed,) = trim_stands(replace(poses, p=p), [foot], 0.0, 0.8)
+    (trimmed,) = trim_stands(replace(poses, p=p), [foot], 0.8)
     assert trimmed.stands == ((0, 50),)
     raised = replace(poses, p=poses.p + [0.0, 0.3, 0.0])
-    (box,) = trim_stands(raised, [foot], 0.0, 0.8)
+    (box,) = trim_stands(raised, [foot], 0.8)
     assert box.stands == ((0, N),)
-    (jump,) = trim_stands(raised, [replace(foot, stands=((10, 25),))], 0.0, 0.8)
+    (jump,) = trim_stands(raised, [replace(foot, stands=((10, 25),))], 0.8)
     assert jump.stands == ()

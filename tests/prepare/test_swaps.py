@@ -11,6 +11,7 @@ import pytest
 
 import condyle
 from condyle import Take, join
+from condyle.maths.series import find_runs
 from condyle.pairs.exchange import Exchange
 from condyle.pairs.sums import sum_pairs
 from condyle.prepare import swaps
@@ -381,8 +382,6 @@ def test_the_best_run_is_the_one_with_the_largest_sum(rng: np.random.Generator) 
             sums = {(a, b): values[a:b].sum() for a in range(length) for b in range(a + 1, length + 1)}
             first, stop = swaps._best_run(values)
             assert values[first:stop].sum() == pytest.approx(max(0.0, *sums.values()))
-    assert swaps._runs(np.array([0, 1, 1, 0, 1], dtype=bool)) == [(1, 3), (4, 5)]
-    assert swaps._runs(np.zeros(3, dtype=bool)) == []
 
 
 def test_a_frame_is_better_exchanged_by_gaps_of_up_to_a_few_times_the_usual(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -429,7 +428,7 @@ def test_the_end_of_an_exchange_is_moved_half_way_to_the_next_one_at_most(monkey
     monkeypatch.setattr(swaps, "_gain", lambda *_: better)
     best = SimpleNamespace(pair=(0, 1), cuts=np.array([0, 1000]), seen=np.zeros(2, dtype=bool))
     found = swaps._refine(SimpleNamespace(frames=1000), best, marked)  # type: ignore[arg-type]
-    assert swaps._runs(found) == [(100, 150), (170, 220)]
+    assert find_runs(found) == [(100, 150), (170, 220)]
 
 
 def test_a_gap_that_is_not_seen_speaks_for_neither_side(monkeypatch: pytest.MonkeyPatch) -> None:

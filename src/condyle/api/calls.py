@@ -202,7 +202,7 @@ def fit_remounted(
         raise UsageError("lengths of several mountings are weighed by their intervals; fit with them", code="bad-call")
     fits = [fit_with(source, options, reading) for source in sources]
     best = max(fits, key=lambda one: min((joint.support or 0.0 for joint in one.skeleton.joints), default=0.0))
-    tree = tuple((joint.parent, joint.child) for joint in best.skeleton.joints)
+    tree = best.skeleton.edges
     edges = {frozenset(pair) for pair in tree}
     for k, (one, source) in enumerate(zip(fits, sources, strict=True)):
         if {frozenset((joint.parent, joint.child)) for joint in one.skeleton.joints} != edges:
@@ -270,7 +270,7 @@ def solve(
         known.scale / (calibration.field.scale if calibration.field else 1.0) if scale is None else factor_of(scale)
     )
     options = FitOptions(
-        tree=tuple((joint.parent, joint.child) for joint in known.joints),
+        tree=known.edges,
         world=bool(known.options.get("world")),
         prepare=prepare,
         fix=fix,  # type: ignore[arg-type]

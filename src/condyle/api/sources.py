@@ -83,7 +83,7 @@ def check_files(source: FilePath | Sequence[FilePath]) -> list[Path]:
     if not isinstance(source, str | os.PathLike | Iterable):
         fault = f"a recording is a file, several files, {{label: file}}, a Take or matrices, not {source!r}"
         raise UsageError(fault, code="bad-call")
-    files = check_paths(source, "a recording")
+    files = check_paths(source)
     twice = [file for k, file in enumerate(files) if file.resolve() in {one.resolve() for one in files[:k]}]
     if twice:
         raise UsageError("is named twice; its frames would count double", code="same-file-twice", path=twice[0])

@@ -197,7 +197,7 @@ def _make_parser(
     for name, words in VERBS.items():
         if alone and verb is not None and name != chosen:
             continue
-        one = verbs.add_parser(name, help=words, description=_make_sentence(words), formatter_class=_PLAIN)
+        one = verbs.add_parser(name, help=words, description=f"{words[0].upper()}{words[1:]}.", formatter_class=_PLAIN)
         one.add_argument("--json", action="store_true", help="print the facts as JSON")
         one.add_argument(
             "--strict", action="store_true", help="exit with 3, not 0, where something is to be looked at: for scripts"
@@ -222,10 +222,6 @@ def _make_usage(parser: argparse.ArgumentParser) -> str:
 
 def _import_verb(name: str | None) -> Verb:
     return cast(Verb, import_module(f".{name}", __name__))
-
-
-def _make_sentence(words: str) -> str:
-    return words[0].upper() + words[1:] + "."
 
 
 def _make_formatter(prog: str) -> argparse.HelpFormatter:

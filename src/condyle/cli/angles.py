@@ -6,8 +6,9 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..findings import list_some
 from ..model.take import WORLD
-from .terminal import choose_status, print_findings, print_json, print_line, print_table
+from .terminal import choose_status, print_findings, print_json, print_line, print_table, print_written
 
 if TYPE_CHECKING:
     from ..api import Fit
@@ -97,8 +98,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         print_angles(angles)
         print_findings(told)
-        for file in written.files:
-            print_line(f"wrote {file}")
+        print_written(written.files)
     return choose_status(told)
 
 
@@ -111,7 +111,7 @@ def read_neutral(path: str, fit: Fit) -> Take:
     worn = solved.skeleton.take.get("sensors", solved.skeleton.bodies)
     missing = [name for name in fit.skeleton.bodies if name not in worn and name != WORLD]
     if missing:
-        shown = ", ".join(missing[:6]) + (", ..." if len(missing) > 6 else "")
+        shown = list_some(missing, 6, ", ...")
         text = f"has no sensor {shown}; a neutral pose needs all {len(fit.skeleton.bodies)} sensors of the fit"
         raise CondyleError(text, code="bodies-differ", path=path)
     return solved.take

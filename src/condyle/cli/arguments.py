@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..io.format import ReadOptions
 
 ROD_MIN_M = 0.02  # m: sensors on a rod are farther apart than they are large
 MOST_PORT = 65_535  # the last port of a machine
@@ -172,15 +175,18 @@ def add_repair_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-READING = (
-    "rate", "unit", "up", "handed", "quaternion", "euler", "degrees", "transposed", "axes", "bodies", "columns",
-    "format", "doctor", "start", "stop", "only", "drop", "rename",
-)  # fmt: skip
-
-
 def collect_reading(args: argparse.Namespace) -> dict[str, Any]:
     """The same as options of `condyle.read`; only what was given."""
-    return {name: getattr(args, name) for name in READING if getattr(args, name) is not None}
+    from ..io.format import Reading
+
+    return {name: getattr(args, name) for name in Reading.__annotations__ if getattr(args, name) is not None}
+
+
+def make_reading(args: argparse.Namespace) -> ReadOptions:
+    """The same as a value, checked."""
+    from ..io.format import ReadOptions
+
+    return ReadOptions.of(**collect_reading(args))
 
 
 def _number(text: str) -> float:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .terminal import DONE, print_json, print_line, print_table
+from .terminal import DONE, print_json, print_line, print_table, print_written
 
 if TYPE_CHECKING:
     from ..model.axes import AxisChain, AxisRow, Measured
@@ -53,8 +53,7 @@ def run(args: argparse.Namespace) -> int:
         print_json({"files": [str(file) for file in files], **to_facts(chains, fit.skeleton.fit_id)})
     else:
         print_chains(chains)
-        for file in files:
-            print_line(f"wrote {file}")
+        print_written(files)
     return DONE
 
 

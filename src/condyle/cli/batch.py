@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import join_command
 from .arguments import parse_whole
 from .streams import FAILED
-from .terminal import DONE, DONE_WITH_WARNINGS, escape_text, print_json, print_line
+from .terminal import DONE, DONE_WITH_WARNINGS, escape_text, print_json, print_line, print_written
 
 if TYPE_CHECKING:
     from ..study.batch import Study
@@ -112,5 +112,4 @@ def _print(study: Study) -> None:
         print_line(f"and {len(study.failed) - MOST_SHOWN} more, in takes.csv")
     for note in study.notes:
         print_line(note)
-    for path in study.files:
-        print_line(f"wrote {path}")
+    print_written(study.files)

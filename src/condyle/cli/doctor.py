@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from .arguments import add_reading_arguments, collect_reading
+from .arguments import add_reading_arguments, make_reading
 from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line, print_table
 
 if TYPE_CHECKING:
@@ -22,11 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from ..errors import CondyleError
-    from ..io.format import ReadOptions
     from ..prepare.convention import UNSEEN_NOTE, diagnose
     from ..prepare.read import join_takes, recordings_in, take_of
 
-    options = ReadOptions.of(**collect_reading(args))
+    options = make_reading(args)
     recordings = recordings_in(args.files, options)
     diagnosis = diagnose(recordings, thorough=True)
     if diagnosis is None:

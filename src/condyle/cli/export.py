@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, get_args
 
 from .arguments import parse_positive
-from .terminal import choose_status, print_findings, print_json, print_line
+from .terminal import choose_status, print_findings, print_json, print_line, print_written
 
 if TYPE_CHECKING:
     from ..io.exports.figure import Figure
@@ -68,8 +68,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         print_findings(merge_findings(written.findings))
         print_line(str(figure))
-        for file in written.files:
-            print_line(f"wrote {file}")
+        print_written(written.files)
         if asks_for_all(args.to) and (left := [name for name in FORMATS if not _is_written(name, args.name, written)]):
             print_line(f"left out, not to be written here or empty: {', '.join(left)}; --to {left[0]} says why")
     return choose_status(written.findings)

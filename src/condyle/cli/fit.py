@@ -13,7 +13,7 @@ from .arguments import add_reading_arguments, add_repair_arguments, collect_read
 from .field import add_field_arguments, read_field_options
 from .report import has_page, show_page
 from .summary import print_fit
-from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line, print_note
+from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line, print_note, print_written
 
 if TYPE_CHECKING:
     from ..api import Fit, Remounted
@@ -167,8 +167,7 @@ def print_result(fit: Fit, args: argparse.Namespace, begin: float) -> int:
     else:
         print_fit(fit.skeleton)
         print_line()
-        for path in fit.files:
-            print_line(f"wrote {path}")
+        print_written(fit.files)
         print_line(f"took {time.perf_counter() - begin:.2f} s", style="dim")
         print_line(describe_next(fit))
     return DONE if fit.skeleton.verdict and fit.skeleton.verdict.tone == "good" else DONE_WITH_WARNINGS
@@ -195,9 +194,8 @@ def _is_machine(skeleton: Skeleton) -> bool:
     """Whether all joints are of a machine's kinds, and none of the bodies has a name of a person's."""
     from ..model.anatomy import find_segments
 
-    edges = [(joint.parent, joint.child) for joint in skeleton.joints]
     kinds = {joint.kind for joint in skeleton.joints}
-    return kinds <= {"hinge", "screw", "slider", "universal"} and not find_segments(skeleton.bodies, edges)
+    return kinds <= {"hinge", "screw", "slider", "universal"} and not find_segments(skeleton.bodies, skeleton.edges)
 
 
 def print_several(several: Remounted, args: argparse.Namespace, begin: float) -> int:
@@ -217,8 +215,7 @@ def print_several(several: Remounted, args: argparse.Namespace, begin: float) ->
         print_line(f"{file}: {one.skeleton}")
     print_line()
     print_profile(several.profile, several.findings, several.without)
-    for path in [path for one in several.fits for path in one.files]:
-        print_line(f"wrote {path}")
+    print_written(path for one in several.fits for path in one.files)
     print_line(f"took {time.perf_counter() - begin:.2f} s", style="dim")
     if args.out:
         print_line(f"next: condyle view {join_command([str(several.fits[0].folder)])} shows the first of them")
@@ -286,7 +283,7 @@ def read_edges(text: str) -> list[tuple[str, str]]:
     if path.suffix == ".json" or os.path.isdir(text):
         from ..io.skeleton_file import read_skeleton
 
-        return _require_edges([(joint.parent, joint.child) for joint in read_skeleton(path).joints], text)
+        return _require_edges(list(read_skeleton(path).edges), text)
     if os.path.isfile(text):  # os.path answers no where a list of edges is too long for a name
         edges = []
         for number, line in enumerate(_read_lines(path), 1):

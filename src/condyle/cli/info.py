@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
+import math
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CondyleError, UsageError, join_command
 from ..findings import many
-from .arguments import add_reading_arguments, collect_reading
+from .arguments import add_reading_arguments, make_reading
 from .terminal import choose_status, print_error, print_findings, print_json, print_line, print_table
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ..model.take import Take
     from ..prepare.propose_bodies import Proposal as BodyProposal
     from ..prepare.recognise_bodies import Recognition
-
-DEGREES = 57.29577951308232
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,10 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..io.format import ReadOptions
     from ..io.formats import list_files
 
-    options = ReadOptions.of(**collect_reading(args))
+    options = make_reading(args)
     if args.propose and len(args.files) > 1:
         raise UsageError("--propose takes one file at a time", code="bad-call")
     facts, worst = [], 0
@@ -171,7 +168,7 @@ def _give(path: str, option: str, target: str) -> str:
 
 def _propose_columns(path: str, args: argparse.Namespace) -> dict[str, Any] | None:
     """What to tell of a table that no format knows; None where it is no table."""
-    from ..io.atomic import open_atomic
+    from ..io.atomic import write_atomic
     from ..io.formats.propose import propose
 
     proposal = propose(path)
@@ -182,24 +179,20 @@ def _propose_columns(path: str, args: argparse.Namespace) -> dict[str, Any] | No
         print_line(f"{path}: a table whose columns no format explains", style="bold")
         for reason in proposal.reasons:
             print_line(f"- {reason}")
-    if proposal.toml is None and args.propose:
-        raise CondyleError("nothing in it can be proposed as a body", code="no-data", path=path)
     if proposal.toml is None:
-        return facts
-    target = args.propose or "map.toml"
-    if args.propose:
-        with open_atomic(Path(args.propose)) as stream:
-            stream.write(proposal.toml.encode())
-    if args.json:
+        if args.propose:
+            raise CondyleError("nothing in it can be proposed as a body", code="no-data", path=path)
         return facts
     if args.propose:
-        print_line(f"wrote {args.propose}; check it, then: {_give(path, 'columns', args.propose)}")
-        return facts
-    print_line()
-    for line in proposal.toml.rstrip().split("\n"):
-        print_line(f"  {line}")
-    print_line()
-    print_line(f"if that is right: {_ask(path, target)}, then {_give(path, 'columns', target)}")
+        write_atomic(args.propose, proposal.toml.encode())
+        if not args.json:
+            print_line(f"wrote {args.propose}; check it, then: {_give(path, 'columns', args.propose)}")
+    elif not args.json:
+        print_line()
+        for line in proposal.toml.rstrip().split("\n"):
+            print_line(f"  {line}")
+        print_line()
+        print_line(f"if that is right: {_ask(path, 'map.toml')}, then {_give(path, 'columns', 'map.toml')}")
     return facts
 
 
@@ -329,7 +322,7 @@ def _print_bodies(facts: dict[str, Any]) -> None:
         (
             body["name"],
             f"{body['missing']:.1%}",
-            None if body["rotation_rms"] is None else f"{body['rotation_rms'] * DEGREES:.1f}",
+            None if body["rotation_rms"] is None else f"{math.degrees(body['rotation_rms']):.1f}",
             None if body["position_extent"] is None else " x ".join(f"{size:.3f}" for size in body["position_extent"]),
         )
         for body in facts["bodies"]

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 from ..errors import CondyleError
 from ..findings import many
-from .arguments import add_reading_arguments
+from .arguments import add_reading_arguments, make_reading
 from .session import (
     LOG_NAME,
     add_session_arguments,
     check_session,
     open_feed,
     print_end,
-    read_options,
     run_session,
     take_guide,
 )
@@ -56,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     check_session(args)
     if not args.record_only:
         return run_session(args, words)
-    feed = open_feed(words, Path(args.out), read_options(args))
+    feed = open_feed(words, Path(args.out), make_reading(args))
     begin = time.monotonic()
     try:
         feed.start()

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from ..errors import CondyleError, UsageError, suggest
-from .terminal import print_json, print_line, print_note
+from .terminal import print_json, print_note, print_written
 
 KINDS = ("png", "svg", "pdf")
 
@@ -45,8 +45,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"files": [str(path) for path in written]})
     else:
-        for path in written:
-            print_line(f"wrote {path}")
+        print_written(written)
     if args.open:
         show_page(written[0])
     return 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from .arguments import parse_positive
-from .terminal import choose_status, print_findings, print_json, print_line, print_table
+from .terminal import choose_status, print_findings, print_json, print_table, print_written
 
 if TYPE_CHECKING:
     from ..model.skeleton import Skeleton
@@ -72,8 +72,7 @@ def run(args: argparse.Namespace) -> int:
         ]
         print_table(("body", "between", "was mm", "is mm"), rows, left=2)
         print_findings(grown.motion.findings)
-        for path in grown.files:
-            print_line(f"wrote {path}")
+        print_written(grown.files)
     return choose_status(grown.motion.findings)
 
 
@@ -88,8 +87,7 @@ def run_on_rig(args: argparse.Namespace) -> int:
     else:
         print_table(("bone of the rig", "moves as"), list(moved.bones.items()), left=2)
         print_findings(moved.findings)
-        for file in files:
-            print_line(f"wrote {file}")
+        print_written(files)
     return choose_status(moved.findings)
 
 

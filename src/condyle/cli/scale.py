@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CondyleError, UsageError
-from .arguments import add_reading_arguments, collect_reading, parse_pair, parse_rod_length
+from .arguments import add_reading_arguments, make_reading, parse_pair, parse_rod_length
 from .terminal import choose_status, print_findings, print_json, print_line, print_table
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..io.format import ReadOptions
     from ..io.scale_file import check_ending, to_plain, write_scale
     from ..pairs.rigid_pair import describe_pair, find_oddity, measure_pair, scale_of
     from ..prepare.dropouts import prepare
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         if args.distance is None:
             raise UsageError("-o needs the true distance; give it with --distance", code="bad-option")
         check_ending(Path(args.out))
-    take = prepare(load(args.files, ReadOptions.of(**collect_reading(args))).take)
+    take = prepare(load(args.files, make_reading(args)).take)
     pair = measure_pair(take, *(args.pair or _choose_pair(take, args.files[0])))
     findings = [*take.findings, *describe_pair(pair)]
     scale = None
@@ -137,5 +137,5 @@ def _print(pair: RigidPair) -> None:
     )
     print_table(
         ["sensor", "white noise mm", "deg"],
-        [(one.body, f"{1000 * one.position:.3f}", f"{one.orientation * 57.29578:.3f}") for one in pair.noise],
+        [(one.body, f"{1000 * one.position:.3f}", f"{math.degrees(one.orientation):.3f}") for one in pair.noise],
     )

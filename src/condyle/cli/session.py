@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CondyleError, UsageError, check_path, import_extra, join_command
 from ..findings import many
-from .arguments import collect_reading, parse_port
+from .arguments import make_reading, parse_port
 from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line, print_note
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def run_session(args: argparse.Namespace, words: Sequence[str], performer: Perfo
         newest.listen(packet, stamp)
         watch.listen(packet, stamp)
 
-    reading = read_options(args)
+    reading = make_reading(args)
     try:
         feed = open_feed(words, Path(args.out), reading, listen)
     except BaseException:
@@ -210,13 +210,6 @@ def finish_session(args: argparse.Namespace, session: LiveSession, seconds: floa
     return status
 
 
-def read_options(args: argparse.Namespace) -> ReadOptions:
-    """What the user says of the numbers that come."""
-    from ..io.format import ReadOptions
-
-    return ReadOptions.of(**collect_reading(args))
-
-
 def open_feed(
     words: Sequence[str], folder: Path, reading: ReadOptions | None = None, listener: Listener | None = None
 ) -> Feed:
@@ -278,7 +271,7 @@ def _repeat_options(args: argparse.Namespace, feed: Feed) -> list[str]:
     from ..live.reading import keep_for_fit
 
     words: list[str] = []
-    for name in keep_for_fit(read_options(args), feed.sources).given:
+    for name in keep_for_fit(make_reading(args), feed.sources).given:
         value = getattr(args, name)
         if name == "doctor":
             words.append("--no-doctor")

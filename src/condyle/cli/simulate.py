@@ -78,12 +78,18 @@ def parse_body_span(text: str) -> tuple[str, tuple[float, float]]:
     return body, parse_span(span)
 
 
-_EVENTS: dict[str, Any] = {
-    "slip": parse_slip,
-    "swap": parse_pair_span,
-    "prop": parse_body_span,
-    "clasp": parse_pair_span,
-}
+# option, form shown, type, help
+_EVENTS: tuple[tuple[str, str, Any, str], ...] = (
+    ("slip", "BODY:MM@S", parse_slip, "a sensor moves on its limb by so much"),
+    ("swap", "A:B@S1:S2", parse_pair_span, "two sensors are exchanged"),
+    (
+        "prop",
+        "BODY@S1:S2",
+        parse_body_span,
+        "this body carries a thing with a sensor of its own, which lies still before and after",
+    ),
+    ("clasp", "A:B@S1:S2", parse_pair_span, "the hands are held together: l_hand:r_hand"),
+)
 HAND_BODIES = ("l_hand", "r_hand")  # that a human clasps
 
 
@@ -109,18 +115,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a sensor that reports late; repeatable",
     )
     events = parser.add_argument_group("events", "what happens at times in seconds; each may be given more than once")
-    for name, form, words in (
-        ("slip", "BODY:MM@S", "a sensor moves on its limb by so much"),
-        ("swap", "A:B@S1:S2", "two sensors are exchanged"),
-        ("prop", "BODY@S1:S2", "this body carries a thing with a sensor of its own, which lies still before and after"),
-        ("clasp", "A:B@S1:S2", "the hands are held together: l_hand:r_hand"),
-    ):
-        parse = _EVENTS[name]
+    for name, form, parse, words in _EVENTS:
         events.add_argument(f"--{name}", type=parse, action="append", default=[], metavar=form, help=words)
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..io.exports import check_suffix, open_atomic, write_take
+    from ..io.atomic import write_atomic
+    from ..io.exports import check_suffix, write_take
     from ..model.progress import begin_step
     from ..simulate import Disturbances, human, linkage, simulate
 
@@ -155,8 +156,7 @@ def run(args: argparse.Namespace) -> int:
     }
     begin_step(f"writing {out.name}")
     write_take(out, world.take)
-    with open_atomic(truth_file) as stream:
-        stream.write(json.dumps(to_plain(facts), indent=2, allow_nan=False).encode())
+    write_atomic(truth_file, json.dumps(to_plain(facts), indent=2, allow_nan=False).encode())
     if args.json:
         print_json({"take": str(out), "truth": str(truth_file), "frames": world.take.frames, **facts})
     else:

@@ -128,6 +128,12 @@ def print_findings(findings: Iterable[Finding]) -> None:
         print(first.replace(finding.severity, _paint(finding.severity, finding.severity), 1), *others, sep="\n")
 
 
+def print_written(files: Iterable[object]) -> None:
+    """A line for every file that was written."""
+    for file in files:
+        print_line(f"wrote {file}")
+
+
 def print_error(error: Exception) -> None:
     """One line on standard error, in a terminal wrapped at words."""
     hush()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..findings import Finding, Severity, many, mm
+from ..findings import Finding, Severity, list_some, many, mm
 from ..maths.robust import median
 from ..model.anatomy import is_bending_joint
 from ..model.skeleton import SURE_SUPPORT
@@ -120,11 +120,10 @@ def describe_own_tree(own: Sequence[tuple[str, str]], pairs: Ints, names: Sequen
     others = [edge for edge in own if frozenset(edge) not in found]
     if not others or not found:
         return []
-    shown = ", ".join(" - ".join(edge) for edge in others[:OWN_EDGES_SHOWN])
-    more = f" and {len(others) - OWN_EDGES_SHOWN} more" if len(others) > OWN_EDGES_SHOWN else ""
+    shown = list_some([" - ".join(edge) for edge in others], OWN_EDGES_SHOWN)
     text = (
         f"{len(others)} of the {len(own)} edges of the recording's own hierarchy "
-        f"{'was' if len(others) == 1 else 'were'} not found: {shown}{more}; take it with --tree file"
+        f"{'was' if len(others) == 1 else 'were'} not found: {shown}; take it with --tree file"
     )
     bodies = tuple(dict.fromkeys(child for _, child in others))
     return [Finding("own-tree", "info", text, bodies, value=len(others), unit="1")]

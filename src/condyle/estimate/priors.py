@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..maths.arrays import Floats
-from ..model.anatomy import Part, Segment, find_segments
+from ..model.anatomy import Part, find_segments, mirror_segments
 from ..model.profile import LengthKey, name_length
 from ..model.values import dataclass
 from .lengths import Lengths
@@ -38,18 +38,9 @@ def find_twins(
     keys: Sequence[LengthKey], bodies: Sequence[str], edges: Sequence[tuple[str, str]]
 ) -> list[tuple[int, int]]:
     """Numbers of the lengths on the left and right side that mirror each other."""
-    segments = find_segments(bodies, edges)
-    named = {segment: body for body, segment in segments.items()}
-
-    def turn(body: str) -> str | None:
-        segment = segments.get(body)
-        if segment is None:
-            return None
-        return named.get(Segment(segment.part, {"l": "r", "r": "l", "": ""}[segment.side]))  # type: ignore[arg-type]
-
-    found = []
+    twins, found = mirror_segments(find_segments(bodies, edges)), []
     for k, (body, (one, other), axes) in enumerate(keys):
-        twin = {name: turn(name) for name in (body, *one, *other)}
+        twin = {name: twins.get(name) for name in (body, *one, *other)}
         if None in twin.values():
             continue
         other_side = {edge: (str(twin[edge[0]]), str(twin[edge[1]])) for edge in (one, other)}

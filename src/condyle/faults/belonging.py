@@ -19,7 +19,7 @@ from ..estimate.lengths import LENGTH_MIN_SD_M, Lengths, measure_between
 from ..findings import Finding, many, mm
 from ..maths import rotation
 from ..maths.robust import median
-from ..model.anatomy import Segment, find_segments
+from ..model.anatomy import find_segments, mirror_segments
 from ..model.options import FitOptions
 from ..model.profile import name_edge
 from ..model.skeleton import Joint
@@ -165,11 +165,9 @@ def mirror_names(joints: Sequence[Joint]) -> list[Joint] | None:
     """The joints with left and right exchanged in their bodies' names; None where the names tell no sides."""
     bodies = list(dict.fromkeys(name for joint in joints for name in (joint.child, joint.parent)))
     segments = find_segments(bodies, [(joint.parent, joint.child) for joint in joints])
-    named = {segment: body for body, segment in segments.items()}
     twin = dict(zip(bodies, bodies, strict=True))
-    for body, segment in segments.items():
-        if segment.side:
-            other = named.get(Segment(segment.part, "r" if segment.side == "l" else "l"))
+    for body, other in mirror_segments(segments).items():
+        if segments[body].side:
             if other is None:
                 return None
             twin[body] = other

@@ -15,7 +15,7 @@ import numpy as np
 from ..estimate.kinds import LARGE_RESIDUAL_NOISE_RATIO
 from ..estimate.locate import gap_residual
 from ..maths.arrays import Floats, evenly
-from ..model.anatomy import Segment, find_segments
+from ..model.anatomy import find_segments, mirror_segments
 from ..model.skeleton import Joint
 from ..model.take import Take
 from ..model.values import dataclass
@@ -83,13 +83,8 @@ def find_exchange(
 def _list_trials(names: Sequence[str], joints: Sequence[Joint], suspects: Collection[str]) -> list[Pairs]:
     """The pairs that may be exchanged: all of one side with their twins, twins, any two unless they are too many."""
     segments = find_segments(names, [(one.parent, one.child) for one in joints])
-    named = {segment: body for body, segment in segments.items()}
-    twins = [
-        (body, named[Segment(segment.part, "r")])
-        for body, segment in segments.items()
-        if segment.side == "l" and Segment(segment.part, "r") in named
-    ]
-    twins = [pair for pair in twins if set(pair) <= set(suspects)]
+    sided = [(body, other) for body, other in mirror_segments(segments).items() if other and segments[body].side == "l"]
+    twins = [pair for pair in sided if set(pair) <= set(suspects)]
     ordered = [name for name in names if name in suspects]
     some = ordered if len(ordered) <= EXCHANGED_MOST_SUSPECTS else []
     others = [pair for pair in combinations(some, 2) if pair not in twins and pair[::-1] not in twins]

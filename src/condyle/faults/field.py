@@ -77,8 +77,8 @@ class BentField:
     excess: float
 
 
-def map_gaps(take: Take, solution: Solution, noise: Noise, cells: int = MOST_CELLS) -> GapMap:
-    """The gaps of all joints over the room, in cubes of which `cells` span the widest side of what was visited."""
+def map_gaps(take: Take, solution: Solution, noise: Noise) -> GapMap:
+    """The gaps of all joints over the room, in cubes of which MOST_CELLS span the widest side of what was visited."""
     blocks = Blocks(take, solution)
     used = blocks.weight > 0
     joint = np.einsum("bjxy,jy->bjx", blocks.R_child, solution.p_child_joint)
@@ -89,8 +89,8 @@ def map_gaps(take: Take, solution: Solution, noise: Noise, cells: int = MOST_CEL
     explained = 3 * noise.gap_variance(*solution.joints) / np.where(used, blocks.weight, 1.0)
     square = ((blocks.gap**2).sum(axis=1) - explained)[used]
     low = place.min(axis=0)
-    edge = max(float((place.max(axis=0) - low).max()) / cells, 1e-9)
-    index = np.minimum(((place - low) / edge).astype(np.int64), cells - 1)
+    edge = max(float((place.max(axis=0) - low).max()) / MOST_CELLS, 1e-9)
+    index = np.minimum(((place - low) / edge).astype(np.int64), MOST_CELLS - 1)
     cell, which, count = np.unique(index, axis=0, return_inverse=True, return_counts=True)
     total = np.bincount(which.ravel(), square, len(cell))
     shown = count >= SHOWN_MIN_BLOCKS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,7 @@ from ..findings import Finding
 from ..maths import rotation
 from ..maths.arrays import distinct
 from ..maths.robust import median
-from ..maths.series import block_medians, block_starts
+from ..maths.series import block_medians, block_starts, find_runs, segment_slices
 from ..maths.spool import over_frames
 from ..model.stage import Change, Decision, Effect
 from ..model.values import dataclass
@@ -240,13 +239,11 @@ def _sensors_off(apart: Bools, known: Bools, pairs: Ints) -> Bools:
 
 def _runs(flags: Bools, segment: Ints) -> list[tuple[int, int]]:
     """(first, stop) of the runs of True within segments."""
-    joined = np.concatenate([[False], flags, [False]])
-    edges = np.flatnonzero(np.diff(joined.astype(np.int8)))
-    runs = []
-    for start, stop in zip(edges[::2], edges[1::2], strict=True):
-        cuts = start + 1 + np.flatnonzero(np.diff(segment[start:stop]))
-        runs += list(pairwise([int(start), *(int(cut) for cut in cuts), int(stop)]))
-    return runs
+    return [
+        (start + part.start, start + part.stop)
+        for start, stop in find_runs(flags)
+        for part in segment_slices(segment[start:stop])
+    ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,13 +6,13 @@ A planted foot keeps one point in place, about which it may turn, while the rest
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 
 from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
+from ..maths.series import segment_slices
 from ..model.take import WORLD, Take
 from ..pairs.noise import Noise
 from ..pairs.windows import WINDOW_CHUNK_BYTES, Windows, cut_windows
@@ -89,10 +89,13 @@ def describe_planted(contacts: Sequence[Contact]) -> list[Finding]:
 
 def _spans(take: Take) -> list[tuple[int, int]]:
     """(first, stop) of the segments, in overlapping parts where they are long, so that few sums are held."""
-    edges = [0, *(np.flatnonzero(np.diff(take.segment)) + 1).tolist(), take.frames]
     window = max(1, take.count_frames(WINDOW_STEP_S))
     part = window * max(32, WINDOW_CHUNK_BYTES // (112 * (take.bodies + 1) ** 2))
-    spans = [(k, min(k + part + 8 * window, b)) for a, b in pairwise(edges) for k in range(a, b, part)]
+    spans = [
+        (k, min(k + part + 8 * window, rows.stop))
+        for rows in segment_slices(take.segment)
+        for k in range(rows.start, rows.stop, part)
+    ]
     return [(a, b) for a, b in spans if b - a > 8 * window]
 
 

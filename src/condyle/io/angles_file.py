@@ -11,16 +11,17 @@ from typing import Any, Literal
 import numpy as np
 
 from .._version import __version__
-from ..errors import CondyleError
+from ..errors import CondyleError, import_extra
 from ..findings import Finding, many
 from ..maths.arrays import Bools, Ints
-from ..maths.series import segment_slices
+from ..maths.series import find_runs, segment_slices
 from ..model.angles import CAVEAT, Angles
 from ..model.gait_events import GaitEvent
 from .exports.osim import to_sto
 from .exports.registry import choose_formats
 from .exports.scene import number_file
 from .exports.take_csv import escape_name
+from .formats.parquet import PARQUET_NEED
 
 AngleUnit = Literal["deg", "rad"]
 ANGLE_FORMATS = ("csv", "mot", "parquet")
@@ -31,7 +32,7 @@ def parse_angle_formats(words: str) -> tuple[str, ...]:
     """The formats in a list such as "csv,mot"; raises with the choices."""
     names = choose_formats(words, ANGLE_FORMATS, "angles")
     if "parquet" in names:
-        _import_parquet()
+        import_extra("pyarrow.parquet", "parquet", PARQUET_NEED)
     return names
 
 
@@ -76,7 +77,7 @@ def _join_words(line: str) -> str:
 
 def write_angles_parquet(path: Path, angles: Angles, unit: AngleUnit = "deg") -> None:
     """The same table; nulls where nothing is known, and the words as metadata."""
-    pa, pq = _import_parquet()
+    pa, pq = (import_extra(name, "parquet", PARQUET_NEED) for name in ("pyarrow", "pyarrow.parquet"))
     values = np.degrees(angles.values) if unit == "deg" else np.asarray(angles.values)
     columns = {"time": angles.time, "segment": angles.segment}
     columns |= {name: values[:, k] for k, name in enumerate(angles.names)}
@@ -118,10 +119,9 @@ def write_mot(path: Path, angles: Angles) -> tuple[list[Path], list[Finding]]:
 def _find_stretches(whole: Bools, segment: Ints) -> Iterator[slice]:
     """Runs of two frames or more in which all is known, none across recordings."""
     for part in segment_slices(segment):
-        edges = np.flatnonzero(np.diff(np.concatenate([[False], whole[part], [False]]).astype(np.int8)))
-        for first, last in edges.reshape(-1, 2).tolist():
-            if last - first > 1:
-                yield slice(part.start + first, part.start + last)
+        for first, stop in find_runs(whole[part]):
+            if stop - first > 1:
+                yield slice(part.start + first, part.start + stop)
 
 
 def to_facts(angles: Angles) -> dict[str, Any]:
@@ -171,15 +171,6 @@ def write_tables(folder: Path, stem: str, angles: Angles, formats: Sequence[str]
             files.append(folder / f"{stem}.{name}")
             write(files[-1], angles, unit)
     return files
-
-
-def _import_parquet() -> tuple[Any, Any]:
-    try:
-        import pyarrow as pa  # type: ignore[import-untyped]
-        import pyarrow.parquet as pq  # type: ignore[import-untyped]
-    except ImportError:
-        raise CondyleError('Parquet needs pyarrow: pip install "condyle[parquet]"', code="missing-extra") from None
-    return pa, pq
 
 
 def _plain(value: float) -> float | None:

@@ -76,6 +76,12 @@ def open_atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             remove_locked(hidden, handle)
 
 
+def write_atomic(path: str | os.PathLike[str], data: bytes) -> None:
+    """The bytes as a file, whole or not at all; see `open_atomic`."""
+    with open_atomic(path) as stream:
+        stream.write(data)
+
+
 def open_locked(path: Path) -> int | None:
     """A descriptor of the file, made where it is missing and locked by this process; None where another has it."""
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)

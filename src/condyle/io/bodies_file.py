@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CondyleError
-from .atomic import open_atomic
-from .toml_file import read_toml
+from .atomic import write_atomic
+from .toml_file import read_toml, spell_key, spell_value
 
 BODIES_EXAMPLE = '[bodies] and below it lines like pelvis = ["LASI", "RASI", "SACR"]'
 Groups = dict[str, tuple[str, ...]]
@@ -87,30 +87,21 @@ def write_bodies(
     notes = comments or {}
 
     def line(body: str, markers: Sequence[str]) -> str:
-        key = body if re.fullmatch(r"[A-Za-z0-9_-]+", body) else _quote(body)
         note = f"  # {_join_lines(notes[body])}" if notes.get(body) else ""
-        return f"{key} = [{', '.join(_quote(marker) for marker in markers)}]{note}"
+        return f"{spell_key(body)} = {spell_value(markers)}{note}"
 
     lines = [f"# {_join_lines(text)}".rstrip() for text in heading]
     lines.append("[bodies]")
     lines += [line(body, markers) for body, markers in check_groups(groups).items()]
     lines += [f"# {line(body, markers)}" for body, markers in (offered or {}).items()]
-    with open_atomic(path) as stream:
-        stream.write(("\n".join(lines) + "\n").encode("utf-8"))
+    write_atomic(path, ("\n".join(lines) + "\n").encode("utf-8"))
 
 
 def _find_line(text: str, key: str) -> int | None:
     """1-based line on which a key or a table begins, as far as a glance tells."""
-    name = rf"(?:{re.escape(key)}|{re.escape(_quote(key))}|'{re.escape(key)}')"
+    name = rf"(?:{re.escape(key)}|{re.escape(spell_value(key))}|'{re.escape(key)}')"
     match = re.search(rf"^[ \t]*(?:\[+[ \t]*{name}[ \t]*[\].]|{name}[ \t]*[=.])", text, re.MULTILINE)
     return None if match is None else text.count("\n", 0, match.start()) + 1
-
-
-def _quote(name: str) -> str:
-    """A TOML basic string."""
-    plain = name.replace("\\", "\\\\").replace('"', '\\"').encode("utf-8", "replace").decode("utf-8")
-    escaped = (char if char.isprintable() else f"\\U{ord(char):08x}" for char in plain)
-    return '"' + "".join(escaped) + '"'
 
 
 def _join_lines(text: str) -> str:

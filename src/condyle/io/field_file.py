@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 
-from ..errors import CondyleError, check_path
+from ..errors import CondyleError, check_path, name_file
 from ..model.field import FieldModel
-from .atomic import open_atomic, read_small
+from .atomic import read_small, write_atomic
 
 FIELD_FORMAT = "condyle.field"
 FIELD_FILE_MOST_BYTES = 10**7  # of a field file: more is another kind of file
@@ -16,8 +16,7 @@ FIELD_FILE_MOST_BYTES = 10**7  # of a field file: more is another kind of file
 def write_field(path: str | os.PathLike[str], field: FieldModel) -> None:
     """The field as a JSON file, whole or not at all."""
     text = json.dumps({"format": FIELD_FORMAT, "version": 1, "units": "m", **field.to_plain()}, indent=1)
-    with open_atomic(path) as stream:
-        stream.write(text.encode() + b"\n")
+    write_atomic(path, text.encode() + b"\n")
 
 
 def read_field(path: str | os.PathLike[str]) -> FieldModel:
@@ -30,7 +29,5 @@ def read_field(path: str | os.PathLike[str]) -> FieldModel:
         plain = None
     if not isinstance(plain, dict) or plain.get("format") != FIELD_FORMAT or plain.get("version") != 1:
         raise CondyleError("is no field.json that condyle fit --field wrote", code="bad-field", path=file)
-    try:
+    with name_file(file):
         return FieldModel.from_plain(plain)
-    except CondyleError as error:
-        raise CondyleError(error.text, code=error.code, path=file) from None

@@ -137,7 +137,7 @@ class ReadOptions:
 class Format:
     """One file format.
 
-    looks_like  sees the first bytes only (64 KiB) and never raises; `_text.read_head_lines` gives them as text
+    looks_like  sees the first bytes only (64 KiB) and never raises; `tables.text.read_head_lines` gives them as text
     read        the numbers as they stand in the file. It converts nothing that `Convention` can say, applies no option
                 but those that it needs to parse, and raises CondyleError only. What it repaired is a finding
     certain     the content names the format beyond doubt: the first such format that looks like a file wins

@@ -10,8 +10,11 @@ import struct
 from collections.abc import Iterator
 from dataclasses import field
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_type_hints
 from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import CondyleError
 from ..findings import CODES, Finding
@@ -30,6 +33,7 @@ MARK_HEAD = struct.Struct("<d?")  # arrival time [s], whether the session begins
 MOST_RECORD_BYTES = 2**24  # of one record: a frame of 200,000 poses
 MOST_SEARCHED_SHARE = 4  # times the length of a log that may be looked at in search of whole records behind damage
 RECORD_MARK = b"\xc7\x1a"
+_PLAIN = ("source", "bodies", "markers", "clock", "rate", "facts", "solved_by")  # of a layout, as they stand in JSON
 
 ClockKind = Literal["device", "arrival", "file", "frames"]
 
@@ -61,6 +65,14 @@ class Layout:
     def width(self) -> int:
         """Numbers of a packet: positions of the bodies, their orientations, positions of the markers."""
         return (3 + width_of(self.convention.rotation)) * len(self.bodies) + 3 * len(self.markers)
+
+    def split(self, numbers: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Views of positions (..., m, 3), orientations (..., m, 3 | 4 | 9) and places of markers (..., k, 3) in the
+        numbers (..., width) of packets.
+        """
+        m, turn, rest = len(self.bodies), width_of(self.convention.rotation), numbers.shape[:-1]
+        place, turned, points = np.split(numbers, [3 * m, (3 + turn) * m], axis=-1)
+        return place.reshape(*rest, m, 3), turned.reshape(*rest, m, turn), points.reshape(*rest, len(self.markers), 3)
 
 
 class LogRecord(NamedTuple):
@@ -164,9 +176,7 @@ def encode_layout(layout: Layout) -> bytes:
         "given": sorted(convention.given),
         "guessed": sorted(convention.guessed),
     }
-    plain: dict[str, Any] = {
-        name: getattr(layout, name) for name in ("source", "bodies", "markers", "clock", "rate", "facts", "solved_by")
-    }
+    plain: dict[str, Any] = {name: getattr(layout, name) for name in _PLAIN}
     plain["convention"] = {
         **{name: getattr(convention, name) for name in Convention.__dataclass_fields__ if name not in said},
         **said,
@@ -188,12 +198,10 @@ def decode_layout(payload: bytes | memoryview) -> Layout:
         own = None if found.own is None else OwnSkeleton(found.own.names, found.own.parent, found.own.place)
     except (msgspec.MsgspecError, CondyleError, UnicodeDecodeError, TypeError, ValueError, RecursionError) as error:
         raise CondyleError(f"what its numbers mean cannot be read ({error})", code="damaged-file") from None
-    names = {
-        name: getattr(found, name) for name in ("source", "bodies", "markers", "clock", "rate", "facts", "solved_by")
-    }
     if own is not None:
         _check_tree(own)
-    return Layout(convention=convention, findings=tuple(findings), own=own, **names)
+    plain = {name: getattr(found, name) for name in _PLAIN}
+    return Layout(convention=convention, findings=tuple(findings), own=own, **plain)
 
 
 def _check_tree(own: OwnSkeleton) -> None:
@@ -217,21 +225,9 @@ def _wire() -> Any:
     """The type by which the JSON of a layout is read."""
     import msgspec
 
+    hints = get_type_hints(Layout)
     own = msgspec.defstruct(
         "Own", [("names", list[str]), ("parent", list[int]), ("place", list[tuple[float, float, float]])]
     )
-    return msgspec.defstruct(
-        "Layout",
-        [
-            ("source", str),
-            ("bodies", tuple[str, ...]),
-            ("markers", tuple[str, ...]),
-            ("clock", ClockKind),
-            ("rate", float | None),
-            ("facts", dict[str, str]),
-            ("solved_by", str | None),
-            ("convention", dict[str, Any]),
-            ("findings", list[dict[str, Any]]),
-            ("own", own | None, None),
-        ],
-    )
+    others: list[Any] = [("convention", dict[str, Any]), ("findings", list[dict[str, Any]]), ("own", own | None, None)]
+    return msgspec.defstruct("Layout", [*((name, hints[name]) for name in _PLAIN), *others])

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from ..errors import CondyleError
+from ..errors import CondyleError, name_file
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.spool import hide, over_frames, spool_bytes
@@ -282,7 +282,7 @@ def _find_times(time: Floats, joint: Joint, around: float = 0.0) -> Bools:
 
 def _measure_loop(joint: Joint, skeleton: Skeleton, R: Floats, p: Floats) -> Floats:
     """(n,) [m] how far the two sides of a loop are apart."""
-    child, parent = (skeleton.bodies.index(name) for name in (joint.child, joint.parent))
+    child, parent = skeleton.columns(joint)
     apart = p[:, child] + rotation.carry(R[:, child], joint.p_child_joint)
     apart -= p[:, parent] + rotation.carry(R[:, parent], joint.p_parent_joint)
     return np.asarray(np.linalg.norm(apart, axis=-1))
@@ -302,13 +302,11 @@ def open_motion(place: str | Path, skeleton: Skeleton | None = None) -> MotionFi
         raise CondyleError(
             "there is no motion.npz beside skeleton.json; write both with condyle fit -o", code="no-motion", path=folder
         )
-    try:
+    with name_file(file):
         arrays = _open_arrays(file)
         fit_id = _read_text(arrays.pop("fit_id").whole()) if "fit_id" in arrays else None
         check_ids((file, fit_id), (folder / SKELETON, skeleton.fit_id))
         return _match_arrays(arrays, skeleton)
-    except CondyleError as error:
-        raise error.at(file) from None
 
 
 def _match_arrays(arrays: dict[str, StoredArray], skeleton: Skeleton) -> MotionFile:

@@ -7,7 +7,6 @@ Paths are relative to the file.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import fields
@@ -16,14 +15,14 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from .._version import __version__
-from ..errors import TYPO_ALIKE, CondyleError, UsageError, suggest
+from ..errors import TYPO_ALIKE, UsageError, name_file, suggest
 from ..model.field import Rod
 from ..model.options import FitOptions
 from . import FIELD
-from .atomic import open_atomic
+from .atomic import write_atomic
 from .bodies_file import bodies_of
 from .format import ReadOptions
-from .toml_file import read_toml
+from .toml_file import list_lines, read_toml
 
 _ROD = {"pair": tuple[str, str], "distance": float, "file": str}
 
@@ -54,10 +53,9 @@ def write_options(path: str | os.PathLike[str], plain: Mapping[str, Any], fit_id
     lines = [
         f"# What condyle {__version__} was asked for{f' in fit {fit_id}' if fit_id else ''}.",
         "# condyle fit FILE... --config options.toml asks for the same.",
-        *_lines(plain, ()),
+        *list_lines(plain),
     ]
-    with open_atomic(path) as stream:
-        stream.write(("\n".join(lines) + "\n").encode(errors="replace"))
+    write_atomic(path, ("\n".join(lines) + "\n").encode(errors="replace"))
 
 
 def read_options(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -68,10 +66,8 @@ def read_options(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
     """
     file = Path(path)
     content, _ = read_toml(file, "a list of options", "bad-option")
-    try:
+    with name_file(file):
         return parse_options(content, file.parent)
-    except CondyleError as error:
-        raise error.at(file) from None
 
 
 def parse_options(content: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -133,26 +129,3 @@ def _relative(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> s
         return Path(os.path.relpath(path, folder)).as_posix()
     except ValueError:  # on another drive
         return str(Path(path).resolve())
-
-
-def _lines(table: Mapping[str, Any], where: tuple[str, ...]) -> list[str]:
-    lines = [f"{_key(name)} = {_value(value)}" for name, value in table.items() if not isinstance(value, Mapping)]
-    for name, value in table.items():
-        if isinstance(value, Mapping):
-            inside = (*where, _key(name))
-            lines += ["", f"[{'.'.join(inside)}]", *_lines(value, inside)]
-    return lines
-
-
-def _key(name: str) -> str:
-    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else _value(name)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_value, value))}]"
-    if isinstance(value, float | int):
-        return repr(value)
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

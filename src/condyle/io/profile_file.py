@@ -11,7 +11,7 @@ import msgspec
 from ..errors import CondyleError
 from ..model.profile import Profile, ProfileLength
 from . import values
-from .atomic import open_atomic
+from .atomic import write_atomic
 from .folder import read_checked
 
 PROFILE = "profile.json"
@@ -59,5 +59,4 @@ def read_profile(path: str | Path) -> Profile:
 
 def write_profile(path: str | Path, profile: Profile) -> None:
     """Writes profile.json whole or not at all."""
-    with open_atomic(Path(path)) as stream:
-        stream.write(to_json(profile))
+    write_atomic(path, to_json(profile))

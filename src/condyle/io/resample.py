@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import CondyleError
-from ..findings import Finding
+from ..findings import Finding, list_some
 from ..maths.arrays import Floats, Ints
 from ..maths.robust import median
 from ..maths.series import SHORTEST_STEP_S
@@ -181,7 +181,7 @@ def _find_ticks(streams: Sequence[BodySamples]) -> Floats:
 def _describe(streams: Sequence[BodySamples]) -> Finding:
     rates = [1 / _find_period(stream.time) for stream in streams if len(stream.time) > 1]
     fastest = min(streams, key=_rank_slowness).name
-    said = ", ".join(f"{each:.4g}" for each in rates[:6]) + (", ..." if len(rates) > 6 else "")
+    said = list_some([f"{each:.4g}" for each in rates], 6, ", ...")
     text = (
         f"the {len(streams)} streams have clocks of their own ({said} Hz) and were interpolated onto the clock of "
         f"{fastest}; gaps longer than {LONGEST_GAP_PERIODS:.0f} samples stay empty"

@@ -11,8 +11,8 @@ from typing import Any
 from ..errors import CondyleError, UsageError, check_number
 from ..model.scale import LEAST, MOST, Scale
 from ..model.skeleton import SensorNoise
-from .atomic import open_atomic, read_small
-from .toml_file import parse_toml
+from .atomic import read_small, write_atomic
+from .toml_file import list_lines, parse_toml
 
 SCALE_FORMAT, SCALE_VERSION = "condyle.scale", 1
 SCALE_FILE_MOST_BYTES = 10**6
@@ -23,8 +23,7 @@ def write_scale(path: str | os.PathLike[str], scale: Scale) -> None:
     file = Path(path)
     check_ending(file)
     text = json.dumps(to_plain(scale), indent=1) + "\n" if file.suffix.lower() == ".json" else _toml(scale)
-    with open_atomic(file) as stream:
-        stream.write(text.encode("utf-8"))
+    write_atomic(file, text.encode("utf-8"))
 
 
 def read_scale(path: str | os.PathLike[str]) -> Scale:
@@ -104,18 +103,10 @@ def _number(value: Any, name: str) -> float:
 def _toml(scale: Scale) -> str:
     plain = to_plain(scale)
     noise = plain.pop("noise")
-    lines = ["# recorded lengths times scale are metres; from two sensors at a known distance"]
-    lines += [f"{key} = {_value(value)}" for key, value in plain.items()]
+    lines = ["# recorded lengths times scale are metres; from two sensors at a known distance", *list_lines(plain)]
     for one in noise:
-        lines += ["", "[[noise]]", *(f"{key} = {_value(value)}" for key, value in one.items())]
+        lines += ["", "[[noise]]", *list_lines(one)]
     return "\n".join(lines) + "\n"
-
-
-def _value(value: Any) -> str:
-    """A TOML value. JSON's strings are TOML's, but for the one control character that JSON leaves as it is."""
-    if isinstance(value, list):
-        return "[" + ", ".join(_value(one) for one in value) + "]"
-    return json.dumps(value).replace("\x7f", "\\u007f") if isinstance(value, str) else repr(value)
 
 
 def _bad(file: Path, what: str) -> CondyleError:

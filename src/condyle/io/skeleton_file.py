@@ -16,7 +16,7 @@ from ..model.profile import FileWindow
 from ..model.skeleton import TURNING, Joint, Skeleton
 from ..model.take import FARTHEST
 from . import MANIFEST, SKELETON, values
-from .atomic import open_atomic
+from .atomic import write_atomic
 from .folder import check_ids, read_checked, read_manifest
 
 SKELETON_VERSION = 2  # of what is written; version 1 is read as well
@@ -114,5 +114,4 @@ def read_skeleton(path: str | Path) -> Skeleton:
 
 def write_skeleton(path: str | Path, skeleton: Skeleton) -> None:
     """Writes skeleton.json whole or not at all."""
-    with open_atomic(path) as stream:
-        stream.write(to_json(skeleton))
+    write_atomic(path, to_json(skeleton))

@@ -1,9 +1,10 @@
-"""TOML files that users write: one strict way in, whose faults name the line."""
+"""TOML files that users write: one strict way in, whose faults name the line; and how values stand in them."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,3 +50,34 @@ def read_toml(path: str | os.PathLike[str], what: str, code: str, hint: str = ""
         reason += " at the end of the file"
     line, column = (int(place[1]), int(place[2])) if place is not None and place[1] else (None, None)
     raise CondyleError(f"is no TOML ({reason}){hint}", code=code, path=file, line=line, column=column)
+
+
+def list_lines(table: Mapping[str, Any], where: tuple[str, ...] = ()) -> list[str]:
+    """A table as lines of TOML, the tables in it last; `where`: its own name and those of the tables around it."""
+    lines = [f"{spell_key(name)} = {spell_value(value)}" for name, value in table.items() if not _is_table(value)]
+    for name, value in table.items():
+        if _is_table(value):
+            inside = (*where, spell_key(name))
+            lines += ["", f"[{'.'.join(inside)}]", *list_lines(value, inside)]
+    return lines
+
+
+def spell_key(name: str) -> str:
+    """A name as TOML has it: bare where it may be."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else spell_value(name)
+
+
+def spell_value(value: Any) -> str:
+    """A value as TOML has it; in a text all that is not printed is escaped."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(spell_value, value))}]"
+    if isinstance(value, float | int):
+        return repr(value)
+    text = str(value).replace("\\", "\\\\").replace('"', '\\"').encode("utf-8", "replace").decode("utf-8")
+    return '"' + "".join(letter if letter.isprintable() else f"\\U{ord(letter):08x}" for letter in text) + '"'
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, Mapping)

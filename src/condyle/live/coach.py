@@ -10,6 +10,7 @@ import numpy as np
 from ..model.anatomy import JOINT_NAMES, find_segments
 from ..model.skeleton import Skeleton
 from ..report.facts import count_seconds
+from ..report.titles import SIDE_WORDS
 from ..result.coverage import TURNED_MIN_RAD, TWIST_MAX_RAD, WANTED_WIDTH_M, Coverage, JointCoverage, find_coverage
 from ..result.verdict import verdict_of
 
@@ -18,7 +19,6 @@ SKIN_FROM_S = 30.0  # s of motion from which the share of the interval that repe
 GAIN_MIN_SHARE = 0.05  # of the way that counts as a gain
 UNLOCATED_SHARE = 0.5  # of the way that a joint can be while its place is not determined
 LIMB_MIN_M = 0.01  # m: a shorter limb does not tell where it points
-_SIDES = {"l": "left ", "r": "right ", "": ""}
 
 
 @dataclass(frozen=True)
@@ -114,10 +114,9 @@ class Coach:
 
 def name_joint(child: str, skeleton: Skeleton) -> str:
     """What people call the joint above a body: right hip; the body's name where that is not known."""
-    edges = [(joint.parent, joint.child) for joint in skeleton.joints]
-    segment = find_segments(skeleton.bodies, edges).get(child)
+    segment = find_segments(skeleton.bodies, skeleton.edges).get(child)
     named = None if segment is None else JOINT_NAMES.get(segment.part)
-    return child if segment is None or named is None else f"{_SIDES[segment.side]}{named}"
+    return child if segment is None or named is None else f"{SIDE_WORDS[segment.side]}{named}"
 
 
 def find_axis(

@@ -106,11 +106,9 @@ class _Reader:
         span = arrivals[-1] - arrivals[0] if arrivals else 0.0
         bodies = seen = 0
         if newest is not None:
-            layout, values = newest[0].layout, newest[0].values
-            m, k = len(layout.bodies), len(layout.markers)
-            bodies = m + k
-            places = np.concatenate([values[: 3 * m], values[len(values) - 3 * k :]]).reshape(-1, 3)
-            seen = int(np.isfinite(places).all(axis=1).sum())
+            position, _, points = newest[0].layout.split(newest[0].values)
+            bodies = len(position) + len(points)
+            seen = int(np.isfinite(np.concatenate([position, points])).all(axis=1).sum())
         return SourceStatus(
             word=self.source.word,
             state=self.clock.state(moment),

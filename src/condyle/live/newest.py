@@ -10,7 +10,7 @@ import numpy as np
 
 from ..maths import rotation
 from ..maths.arrays import Floats
-from ..model.recording import Bodies, Convention, Recording, to_take, width_of
+from ..model.recording import Bodies, Convention, Recording, to_take
 from ..model.skeleton import Slip
 from ..model.take import BodyMarker
 from .clock import STALE_AFTER_S, Stamp
@@ -87,18 +87,16 @@ class NewestPoses:
         layout = packet.layout
         m, k = len(layout.bodies), len(layout.markers)
         convention = self.conventions.get(layout.source, layout.convention)
-        turn = width_of(layout.convention.rotation)
         if not fresh:
             return np.full((m, 3), np.nan), np.full((m, 3, 3), np.nan), np.full((k, 3), np.nan)
-        markers = np.empty((0, 3))
+        p, turned, markers = layout.split(packet.values)
         if k:
             from .marker_bodies import place_markers
 
-            markers = place_markers(layout.markers, packet.values[(3 + turn) * m :].reshape(k, 3), convention)
+            markers = place_markers(layout.markers, markers, convention)
         if not m:
             return np.empty((0, 3)), np.empty((0, 3, 3)), markers
-        p, q = packet.values[: 3 * m].reshape(1, m, 3), packet.values[3 * m : (3 + turn) * m].reshape(1, m, turn)
-        take = to_take(Recording(bodies=Bodies(layout.bodies, p, q), rate=1.0, convention=convention))
+        take = to_take(Recording(bodies=Bodies(layout.bodies, p[None], turned[None]), rate=1.0, convention=convention))
         return take.p_world_body[0].copy(), take.R_world_body[0].copy(), markers
 
 

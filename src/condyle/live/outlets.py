@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import CondyleError, UsageError
+from ..errors import CondyleError, UsageError, import_extra
 from ..io.exports.figure import Figure, find_world_turn
 from ..maths import rotation
 from ..maths.arrays import Floats
@@ -70,10 +70,7 @@ def pose_humanoid(figure: Figure, poses: Poses) -> HumanoidPose | None:
     """A person's bones as an avatar has them; None for a figure without hips."""
     turn = find_world_turn(figure.up, "y")
     R = poses.R[[poses.names.index(body) for body in figure.bodies]] @ figure.R_body_bone
-    rest = np.empty_like(figure.R_parent_bone_rest)
-    for bone, parent in enumerate(figure.parent):
-        rest[bone] = figure.R_parent_bone_rest[bone] if parent < 0 else rest[parent] @ figure.R_parent_bone_rest[bone]
-    moved = turn @ R @ np.swapaxes(rest, -1, -2) @ turn.T  # from the T-pose to now, in axes with y up
+    moved = turn @ R @ np.swapaxes(figure.rest[0], -1, -2) @ turn.T  # from the T-pose to now, in axes with y up
     names = [_name_bone(part, side) for part, side in zip(figure.parts, figure.sides, strict=True)]
     if "Hips" not in names:
         return None
@@ -103,18 +100,13 @@ class VmcOutlet:
     """An avatar's program that takes VMC: bones of people, by OSC over UDP."""
 
     def __init__(self, address: str) -> None:
-        try:
-            from pythonosc.udp_client import SimpleUDPClient
-        except ImportError:
-            raise CondyleError(
-                'VMC is sent with python-osc: pip install "condyle[osc]"', code="missing-extra"
-            ) from None
+        osc = import_extra("pythonosc.udp_client", "osc", "VMC is sent with python-osc")
         host, _, port = address.rpartition(":")
         if not port.isdigit():
             host, port = address, str(VMC_PORT)
         self.word = f"vmc:{host}:{port}"
         try:
-            self._client: Any = SimpleUDPClient(host, int(port))
+            self._client = osc.SimpleUDPClient(host, int(port))
         except (OSError, OverflowError) as error:
             raise CondyleError(f"{self.word} cannot be reached: {error}", code="no-answer") from None
 

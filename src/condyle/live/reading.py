@@ -15,7 +15,7 @@ from ..errors import UsageError
 from ..io.format import ReadOptions, apply_options
 from ..io.log_records import Layout
 from ..maths.arrays import Ints
-from ..model.recording import Bodies, Markers, Recording, width_of
+from ..model.recording import Bodies, Markers, Recording
 from ..prepare.cutting import find_named
 from .source import Packet, Source
 
@@ -84,9 +84,8 @@ class SourceWithOptions:
 
 def apply_to_layout(layout: Layout, reading: ReadOptions) -> LayoutWithOptions:
     """The layout under the reading options. A body that is named and not there may still come."""
-    m, k, turn = len(layout.bodies), len(layout.markers), width_of(layout.convention.rotation)
-    bodies = Bodies(layout.bodies, np.zeros((1, m, 3)), np.zeros((1, m, turn)))
-    markers = Markers(layout.markers, np.zeros((1, k, 3)))
+    place, turned, points = layout.split(np.zeros((1, layout.width)))
+    bodies, markers = Bodies(layout.bodies, place, turned), Markers(layout.markers, points)
     recording = Recording(bodies=bodies, markers=markers, convention=layout.convention)
     layout = replace(layout, convention=apply_options(recording, reading, "stream").convention)
     names = dict(reading.rename or {})
@@ -100,9 +99,9 @@ def apply_to_layout(layout: Layout, reading: ReadOptions) -> LayoutWithOptions:
     twice = [name for b, name in enumerate(renamed) if name in renamed[:b]]
     if twice:
         raise UsageError(f"two bodies would be named '{twice[0]}'", code="duplicate-name")
-    parts = np.split(np.arange(layout.width), [3 * m, (3 + turn) * m])
-    chosen = [parts[0].reshape(m, 3)[kept].ravel(), parts[1].reshape(m, turn)[kept].ravel(), parts[2]]
-    return LayoutWithOptions(replace(layout, bodies=renamed), np.concatenate(chosen))
+    place, turned, points = layout.split(np.arange(layout.width))
+    columns = np.concatenate([part.ravel() for part in (place[kept], turned[kept], points)])
+    return LayoutWithOptions(replace(layout, bodies=renamed), columns)
 
 
 def find_missing(reading: ReadOptions, names: Sequence[str]) -> list[str]:

@@ -69,8 +69,8 @@ class Recorder:
             text = "is there already, and a recording is never written over; choose another folder"
             raise CondyleError(text, code="unwritable", path=self.path) from None
         except OSError as error:
-            reason = error.strerror or str(error)
-            raise CondyleError(f"cannot be written: {reason}", code="unwritable", path=self.path) from None
+            text = f"cannot be written: {error.strerror or error}"
+            raise CondyleError(text, code="unwritable", path=self.path) from None
 
     def _begin(self) -> None:
         """Writes what a log begins with; where that cannot be done no log is left, which the next try would find."""
@@ -79,8 +79,8 @@ class Recorder:
         except OSError as error:
             os.close(self._handle)
             self.path.unlink(missing_ok=True)
-            reason = error.strerror or str(error)
-            raise CondyleError(f"cannot be written: {reason}", code="unwritable", path=self.path) from None
+            text = f"cannot be written: {error.strerror or error}"
+            raise CondyleError(text, code="unwritable", path=self.path) from None
 
     def write(self, packet: Packet) -> None:
         """Appends a packet; raises CondyleError where it could not be written. What was written before stays whole,

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from urllib.parse import quote, urlsplit
 
 from ..errors import CondyleError, UsageError
-from ..report.page import fill_template, link_template
+from ..report.page import SAFE_HEADERS, describe_port_fault, fill_template, link_template
 from .guide import Picture
 from .messages import encode
 
@@ -36,13 +36,6 @@ DROP_FROM_BYTES = 1024 * 1024  # that it may hold before it is closed: it can co
 MESSAGE_MAX_BYTES = 4096  # of what a viewer may say
 MOST_VIEWERS = 200
 LIVE_PAGE = b'{"format":"condyle.live","version":1}'  # in place of a report's data
-_HEADERS = {
-    "Cache-Control": "no-store",
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-}
 
 
 class LiveServer:
@@ -80,10 +73,7 @@ class LiveServer:
                     f"{host} is no address of this machine; give one of its own with --listen, or leave it out",
                     code="bad-option",
                 )
-            what = "is in use by another program" if number == errno.EADDRINUSE else f"cannot be used: {self._fault}"
-            raise CondyleError(
-                f"port {port} {what}; give another with --port, or leave it out for a free one", code="port-in-use"
-            )
+            raise describe_port_fault(port, self._fault)
 
     @property
     def look(self) -> str:
@@ -176,7 +166,8 @@ class LiveServer:
 
     def _respond(self, status: HTTPStatus, body: bytes, kind: str = "text/plain") -> Response:
         headers = {
-            **_HEADERS,
+            "Cache-Control": "no-store",
+            **SAFE_HEADERS,
             "Content-Type": kind,
             "Content-Length": str(len(body)),
             "Content-Security-Policy": self._policy,

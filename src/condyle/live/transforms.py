@@ -7,11 +7,11 @@ written is there when the program is killed.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
-from ..errors import CondyleError
+from ..errors import CondyleError, import_extra
 from ..io.exports.figure import Figure
 from ..io.ros_messages import SCHEMAS, Transform, encode_transforms
 from ..maths.arrays import Bools
@@ -27,10 +27,7 @@ class McapOutlet:
     """
 
     def __init__(self, path: str) -> None:
-        try:
-            from mcap.writer import CompressionType, Writer
-        except ImportError:
-            raise CondyleError('MCAP is written with mcap: pip install "condyle[mcap]"', code="missing-extra") from None
+        mcap = import_extra("mcap.writer", "mcap", "MCAP is written with mcap")
         self.word, self._path = f"mcap:{path}", Path(path)
         try:
             self._stream: IO[bytes] = open(self._path, "xb")  # noqa: SIM115
@@ -38,7 +35,7 @@ class McapOutlet:
             raise CondyleError("is there already; choose another name", code="unwritable", path=path) from None
         except OSError as error:
             raise CondyleError(f"cannot be written: {error.strerror}", code="unwritable", path=path) from None
-        self._writer: Any = Writer(self._stream, compression=CompressionType.NONE, use_chunking=False)
+        self._writer = mcap.Writer(self._stream, compression=mcap.CompressionType.NONE, use_chunking=False)
         self._writer.start(profile="ros2", library="condyle")
         schema = self._writer.register_schema(TF_TYPE, "ros2msg", SCHEMAS[TF_TYPE].encode())
         self._channel = self._writer.register_channel(TOPIC, "cdr", schema)

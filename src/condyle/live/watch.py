@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import CondyleError
 from ..findings import Finding
 from ..model.clock import find_origin
-from ..model.recording import Bodies, Convention, Recording, to_take, width_of
+from ..model.recording import Bodies, Convention, Recording, to_take
 from ..model.take import Take
 from ..prepare.dropouts import prepare
 from ..prepare.swaps import describe_swaps, find_swaps
@@ -46,7 +46,7 @@ class Watch:
     _rings: dict[str, deque[tuple[Packet, Stamp]]] = field(default_factory=dict)
     _origins: dict[str, float] = field(default_factory=dict)
     _events: list[Alarm] = field(default_factory=list)
-    _told_at: dict[tuple[str, tuple[str, ...]], float] = field(default_factory=dict)
+    _told_at: dict[tuple[str, frozenset[str]], float] = field(default_factory=dict)
     _states: dict[str, Alarm] = field(default_factory=dict)
     _past: list[Alarm] = field(default_factory=list)
     _seen_once: dict[str, set[str]] = field(default_factory=dict)
@@ -158,12 +158,12 @@ class Watch:
             return []
         ready = prepare(take)
         told = choose_alarming([*ready.findings, *describe_swaps(find_swaps(ready), repaired=False)])
-        standing = [one.finding for one in self._events if one.raised is not None]
+        standing = {(one.finding.code, frozenset(one.finding.bodies)) for one in self._events if one.raised is not None}
         fresh = []
         for finding in told:
-            key = finding.code, tuple(sorted(finding.bodies))
+            key = finding.code, frozenset(finding.bodies)
             again = key in self._told_at and moment - self._told_at[key] <= RING_S
-            if finding.code in TIMED_CODES and again and any(_is_of(one, finding) for one in standing):
+            if finding.code in TIMED_CODES and again and key in standing:
                 self._told_at[key] = moment  # the same one; as the ring goes on, another part of it is the longer one
                 continue
             self._told_at[key] = moment
@@ -176,23 +176,17 @@ class Watch:
         if not ring:
             return None
         layout = ring[-1][0].layout
-        m = len(layout.bodies)
         device = layout.clock in ("device", "file")
         rows = [packet for packet, _ in ring if packet.layout is layout]
         time = np.array([one.device_time if device else one.arrival_time for one in rows])
-        if m == 0 or not np.isfinite(time).all():
+        if not layout.bodies or not np.isfinite(time).all():
             return None
         origin = self._origins.setdefault(word, find_origin(time))
         before = np.append(-math.inf, np.maximum.accumulate(time)[:-1])
         kept = np.flatnonzero((time > before) & (time >= time[-1] - RING_S))
         if len(kept) < 2:
             return None
-        turn = width_of(layout.convention.rotation)
-        values = np.stack([rows[k].values[: (3 + turn) * m] for k in kept])
-        bodies = Bodies(layout.bodies, values[:, : 3 * m].reshape(-1, m, 3), values[:, 3 * m :].reshape(-1, m, turn))
+        position, orientation, _ = layout.split(np.stack([rows[k].values for k in kept]))
+        bodies = Bodies(layout.bodies, position, orientation)
         convention = self.conventions.get(word, layout.convention)
         return to_take(Recording(bodies=bodies, time=time[kept] - origin, convention=convention))
-
-
-def _is_of(one: Finding, other: Finding) -> bool:
-    return one.code == other.code and set(one.bodies) == set(other.bodies)

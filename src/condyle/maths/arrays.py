@@ -85,14 +85,14 @@ def freeze(value: Any, **sizes: int | None) -> None:
             object.__setattr__(value, name, freeze_array(array, shape, name, dtype))
 
 
-def select(value: T, letter: str, rows: Any) -> T:
-    """A dataclass with these rows of every array in whose shape the letter stands, see `freeze`."""
+def select(value: T, letter: str, rows: Any, **changes: Any) -> T:
+    """A dataclass with these rows of every array in whose shape the letter stands, see `freeze`, and other changes."""
     found, kind = {}, type(value)
     for name, (letters, _, _) in _array_fields(kind).items():  # type: ignore[arg-type]
         axes, array = letters.split(), getattr(value, name)
         if letter in axes and array is not None:
             found[name] = array[(slice(None),) * axes.index(letter) + (rows,)]
-    return replace(value, **found)  # type: ignore[type-var]
+    return replace(value, **(found | changes))  # type: ignore[type-var]
 
 
 def concatenate(values: Sequence[Any], letter: str) -> dict[str, NDArray[Any]]:

@@ -168,6 +168,12 @@ def segment_slices(segment: Ints) -> list[slice]:
     return [slice(a, b) for a, b in zip([0, *starts], [*starts, len(segment)], strict=True)]
 
 
+def find_runs(flags: Bools) -> list[tuple[int, int]]:
+    """(first, stop) of every run of frames (n,) that are flagged."""
+    edges = np.flatnonzero(np.diff(flags, prepend=False, append=False)).tolist()
+    return list(zip(edges[::2], edges[1::2], strict=True))
+
+
 def cut_blocks(values: Floats, length: int) -> Floats:
     """(length, blocks, ...) values (n, ...) cut into blocks of so many, the last filled up with NaN."""
     if short := -len(values) % length:

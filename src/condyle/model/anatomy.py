@@ -312,6 +312,13 @@ def _are_neighbours(a: Segment, b: Segment, worn: set[Segment]) -> bool:
     )
 
 
+def mirror_segments(segments: Mapping[str, Segment]) -> dict[str, str | None]:
+    """{body: the one on the other side}; what is in the middle is its own twin, None where there is none."""
+    named = {segment: body for body, segment in segments.items()}
+    other: dict[Side, Side] = {"l": "r", "r": "l", "": ""}
+    return {body: named.get(Segment(one.part, other[one.side])) for body, one in segments.items()}
+
+
 def find_segments(bodies: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, Segment]:
     """{body: segment} of the bodies whose names and place in the forest of `edges` say so; each segment once per tree.
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
-from ..errors import CondyleError
+from ..errors import CondyleError, import_extra
 from ..findings import Finding, many
 from ..maths.arrays import Floats, Ints, freeze
 from ..maths.robust import median
@@ -190,13 +190,10 @@ class Angles:
 
     def to_dataframe(self, unit: Literal["deg", "rad"] = "deg") -> Any:
         """A pandas DataFrame: time [s], segment, and every angle; needs pandas."""
-        try:
-            import pandas as pd  # type: ignore[import-untyped]
-        except ImportError:
-            raise CondyleError("a DataFrame needs pandas; install it beside condyle", code="missing-extra") from None
+        pandas = import_extra("pandas", "notebook")
         values = np.degrees(self.values) if unit == "deg" else np.asarray(self.values)
         table = {"time": self.time, "segment": self.segment}
-        return pd.DataFrame({**table, **{name: values[:, k] for k, name in enumerate(self.names)}})
+        return pandas.DataFrame({**table, **{name: values[:, k] for k, name in enumerate(self.names)}})
 
     def __str__(self) -> str:
         joints = len({column.label for column in self.columns})

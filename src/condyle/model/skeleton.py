@@ -297,6 +297,15 @@ class Skeleton:
         return tuple(joint for joint in self.loops if frozenset((joint.child, joint.parent)) in named)
 
     @property
+    def edges(self) -> tuple[tuple[str, str], ...]:
+        """(parent, child) of every joint."""
+        return tuple((joint.parent, joint.child) for joint in self.joints)
+
+    def columns(self, joint: Joint) -> tuple[int, int]:
+        """Where the child and the parent of a joint stand among the bodies."""
+        return self.bodies.index(joint.child), self.bodies.index(joint.parent)
+
+    @property
     def parent(self) -> dict[str, str | None]:
         """{body: parent}, None for roots and loose bodies."""
         table: dict[str, str | None] = dict.fromkeys(self.bodies)

@@ -17,7 +17,7 @@ from ..findings import Finding, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats
 from ..maths.robust import MAD_SD, median, quantile
-from ..maths.series import SHORTEST_STEP_S, count_frames, segment_slices
+from ..maths.series import SHORTEST_STEP_S, count_frames, find_runs, segment_slices
 from ..model.anatomy import Segment, find_segments
 from ..model.angles import Stride
 from ..model.gait_events import GaitEvent
@@ -52,7 +52,7 @@ SWING_MIN_S = 0.1  # s of a swing: shorter ones are joined with what is around t
 
 def find_gait_events(skeleton: Skeleton, take: Take) -> tuple[tuple[GaitEvent, ...], tuple[Finding, ...]]:
     """Strikes and offs of every foot in the order of time, and what there is to say; nothing where no foot was worn."""
-    segments = find_segments(skeleton.bodies, [(joint.parent, joint.child) for joint in skeleton.joints])
+    segments = find_segments(skeleton.bodies, skeleton.edges)
     feet = _find_feet([name for name in take.names if name in segments], segments)
     if not feet or not take.timed:
         return (), ()
@@ -201,9 +201,8 @@ def _measure_foot(take: Take, names: Sequence[str], part: slice, window: float =
 
 def _find_stands(still: Bools, time: Floats) -> list[tuple[int, int]]:
     """Stretches (first, stop) in which a foot stands: gaps shorter than a swing are closed, shorter stands dropped."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]]).astype(np.int8))).reshape(-1, 2)
     joined: list[tuple[int, int]] = []
-    for first, stop in edges.tolist():
+    for first, stop in find_runs(still):
         if joined and time[first] - time[joined[-1][1] - 1] < SWING_MIN_S:
             first = joined.pop()[0]
         joined.append((first, stop))

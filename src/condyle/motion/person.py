@@ -174,7 +174,7 @@ class Body:
 
 def find_bodies(skeleton: Skeleton, figure: Figure) -> tuple[Body, ...]:
     """Every tree of the figure; segments of those that are persons."""
-    segments = find_segments(skeleton.bodies, [(joint.parent, joint.child) for joint in skeleton.joints])
+    segments = find_segments(skeleton.bodies, skeleton.edges)
     top = list(range(len(figure.names)))
     for k, up in enumerate(figure.parent.tolist()):
         top[k] = top[up] if up >= 0 else k

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import CondyleError, UsageError
-from ..findings import Finding, many
+from ..findings import Finding, list_some, many
 from ..io.exports.figure import Figure, find_axis
 from ..io.folder import check_name, stage_files
 from ..io.rigs.rig_file import RigClip, RigFile
@@ -94,7 +94,7 @@ def retarget_to_rig(figure: Figure, rig: RigFile, told: Mapping[str, str] | None
     feet = carrier.find_feet()
     findings = [*figure.findings, *_describe_bones(figure, rig, bones)]
     poses = carrier.put_on_floor(poses, feet)
-    feet = trim_stands(poses, feet, 0.0, carrier.leg)
+    feet = trim_stands(poses, feet, carrier.leg)
     before = measure_slide(poses, feet)
     poses = carrier.stand(poses, feet)
     after = measure_slide(poses, feet)
@@ -147,7 +147,7 @@ class _Carrier:
         self.figure, self.rig, self.bones = figure, rig, dict(bones)
         self.up = find_axis(figure.up)
         self.parent = rig.parent.tolist()
-        self.top = min(self.bones, key=lambda b: (self._count_above(b), b))
+        self.top = min(self.bones, key=lambda b: (len(self._list_above(b)), b))
         plain = figure.parts[self.bones[self.top]] in ("pelvis", "") and rig.placeable[self.top]
         self.placed = self.top if plain else self._list_above(self.top)[-1]
         if not rig.placeable[self.placed]:
@@ -169,9 +169,6 @@ class _Carrier:
         while self.parent[found[-1]] >= 0:
             found.append(self.parent[found[-1]])
         return found
-
-    def _count_above(self, bone: int) -> int:
-        return len(self._list_above(bone))
 
     def _find_mapped_above(self, bone: int) -> int:
         """The nearest mapped bone that a bone hangs on, -1 without one."""
@@ -336,7 +333,7 @@ class _Carrier:
         feet = [foot for foot in feet if foot.stands]
         if not feet:
             return poses
-        ankles = [find_ankles(poses, foot, 0.0, self.leg) for foot in feet]
+        ankles = [find_ankles(poses, foot, self.leg) for foot in feet]
         shift = move_hips(poses, feet, ankles)
         R = poses.R.copy()
         moved = BonePoses(R, poses.p + shift[:, None], poses.time, poses.segment, poses.up)
@@ -359,7 +356,7 @@ def _describe_bones(figure: Figure, rig: RigFile, bones: Mapping[int, int]) -> l
         text = f"{len(left)} {verb} no bone of the rig: {', '.join(left)}{more}"
         found.append(Finding("rig-bodies-left", "info", text, tuple(left), count=len(left)))
     if still:
-        shown = ", ".join(still[:8]) + (", ..." if len(still) > 8 else "")
+        shown = list_some(still, 8, ", ...")
         follow = "bone of the rig follows its parent" if len(still) == 1 else "bones of the rig follow their parents"
         text = f"{len(still)} {follow}, moved by no body: {shown}"
         found.append(Finding("rig-bones-follow", "info", text, count=len(still)))

@@ -127,12 +127,10 @@ def _match_names(figure: Figure, rig: RigFile) -> dict[int, int]:
 
 def _match_segments(figure: Figure, segments: Mapping[int, Segment]) -> dict[int, int]:
     """{bone of the rig: bone of the figure} of the first person: part by part, from the trunk outwards."""
-    people = [k for k in figure.free.tolist() if figure.parts[k]]
-    if not people:
+    if not figure.people:
         return {}
-    bones = np.flatnonzero(figure.root == people[0]).tolist()
     own: dict[Segment, list[int]] = {}
-    for k in bones:
+    for k in figure.people[0]:
         if figure.parts[k]:
             own.setdefault(Segment(figure.parts[k], figure.sides[k]), []).append(k)  # type: ignore[arg-type]
     theirs: dict[Segment, list[int]] = {}

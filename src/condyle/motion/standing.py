@@ -103,9 +103,9 @@ def find_level(poses: BonePoses, feet: Sequence[Foot]) -> float | None:
     return float(median(np.concatenate(heights))) if heights else None
 
 
-def trim_stands(poses: BonePoses, feet: Sequence[Foot], floor: float, leg: float) -> list[Foot]:
-    """The feet without the beginnings and ends of stands in which the sole is above the floor already, and without
-    stands in the air: those above the floor that are short, or while the other foot stands lower.
+def trim_stands(poses: BonePoses, feet: Sequence[Foot], leg: float) -> list[Foot]:
+    """The feet without the beginnings and ends of stands in which the sole is above the floor, at height 0, already,
+    and without stands in the air: those above the floor that are short, or while the other foot stands lower.
     """
     heights = [_measure_sole(poses, foot).min(axis=1) + poses.p[:, foot.foot] @ poses.up for foot in feet]
     usual = [np.full(len(poses.time), np.inf) for _ in feet]
@@ -119,7 +119,7 @@ def trim_stands(poses: BonePoses, feet: Sequence[Foot], floor: float, leg: float
             own = usual[k][first]
             there = first + np.flatnonzero(height[first:stop] < own + LIFTED_MIN_LEGS * leg)
             rows = slice(int(there[0]), int(there[-1]) + 1)
-            if own > floor + STEP_MIN_LEGS * leg:
+            if own > STEP_MIN_LEGS * leg:
                 lower = [(other[rows] < own - STEP_MIN_LEGS * leg).mean() for other in usual]
                 if max(lower) > 0.5 or poses.time[rows.stop - 1] - poses.time[rows.start] < RAISED_MIN_S:
                     continue
@@ -146,8 +146,11 @@ def bend_toes(poses: BonePoses, foot: Foot, R_rest: Floats) -> Floats:
     return np.asarray(flat @ R @ R_rest[foot.foot].T @ R_rest[foot.toes])
 
 
-def find_ankles(poses: BonePoses, foot: Foot, floor: float, leg: float) -> Floats:
-    """(n, 3) where the ankle is to be: on a path that rolls over the sole in every stand, between them as it was."""
+def find_ankles(poses: BonePoses, foot: Foot, leg: float) -> Floats:
+    """(n, 3) where the ankle is to be: on a path that rolls over the sole in every stand, between them as it was.
+
+    A sole that is near the floor, at height 0, stands on it.
+    """
     away = np.full(poses.p[:, foot.foot].shape, np.nan)
     reach = _measure_sole(poses, foot)
     origin = poses.p[:, foot.foot]
@@ -161,7 +164,7 @@ def find_ankles(poses: BonePoses, foot: Foot, floor: float, leg: float) -> Float
         here = origin[rows] @ across
         path = path + (here - path).mean(axis=0)
         height = float(median(origin[rows] @ poses.up + reach[rows].min(axis=1)))
-        height = floor if abs(height - floor) < STEP_MIN_LEGS * leg else height
+        height = 0.0 if abs(height) < STEP_MIN_LEGS * leg else height
         path = path + np.outer(height - reach[rows].min(axis=1), poses.up)
         away[rows] = path - origin[rows]
     for part in segment_slices(poses.segment):

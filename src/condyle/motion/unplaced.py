@@ -35,7 +35,7 @@ def measure_parting(skeleton: Skeleton, R: Floats, reference: Floats | None = No
     """
     parted = np.zeros((len(skeleton.joints), len(R)))
     for k, joint in enumerate(skeleton.joints):
-        child, parent = _find_bodies(skeleton, joint)
+        child, parent = skeleton.columns(joint)
         if joint.axis_child is not None and joint.axis_parent is not None:
             cosine = np.sum((R[:, child] @ joint.axis_child) * (R[:, parent] @ joint.axis_parent), axis=-1)
             parted[k] = np.arccos(np.clip(cosine, -1.0, 1.0))
@@ -59,11 +59,11 @@ def measure_place_errors(figure: Skeleton, R: Floats, parted: Floats, placed: Bo
     turn = np.where(np.isfinite(R).any(axis=(0, 2, 3)), 0.0, GUESS_SIGMA_RAD)
     for joint, angle in zip(figure.joints, apart, strict=True):
         if joint.kind in HELD:
-            both = list(_find_bodies(figure, joint))
+            both = list(figure.columns(joint))
             turn[both] = np.maximum(turn[both], angle)
     found = np.where(placed, 0.0, np.inf)
     steps = [
-        (*_find_bodies(figure, joint), _measure_step(figure, joint, R, turn, angle))
+        (*figure.columns(joint), _measure_step(figure, joint, R, turn, angle))
         for joint, angle in zip(figure.joints, apart, strict=True)
     ]
     for _ in steps:  # as far as the longest chain
@@ -77,7 +77,7 @@ def _measure_step(figure: Skeleton, joint: Joint, R: Floats, turn: Floats, apart
     """[m^2] mean square error of a body's place from its neighbour's, over one joint."""
     levers = np.array([np.linalg.norm(half) for half in (joint.p_child_joint, joint.p_parent_joint)])
     along = 0.0 if joint.kind in HELD else ALONG_SHARE * float(levers.sum()) * apart
-    turned = levers * turn[list(_find_bodies(figure, joint))]
+    turned = levers * turn[list(figure.columns(joint))]
     centre = _measure_centre(figure, joint, R)
     return joint.residual**2 + (joint.travel or 0.0) ** 2 + centre + along**2 + float(turned @ turned)
 
@@ -112,7 +112,7 @@ def _measure_centre(skeleton: Skeleton, joint: Joint, R: Floats) -> float:
     """[m^2] mean square distance between the two bodies' places of a centre, by its covariance, at these rotations."""
     if joint.covariance is None:
         return 0.0
-    child, parent = _find_bodies(skeleton, joint)
+    child, parent = skeleton.columns(joint)
     turn = np.swapaxes(R[:, parent], -1, -2) @ R[:, child]
     turn = turn[np.isfinite(turn).all(axis=(-2, -1))]
     mean = turn.mean(axis=0) if len(turn) else np.eye(3)
@@ -123,7 +123,3 @@ def _measure_centre(skeleton: Skeleton, joint: Joint, R: Floats) -> float:
 def _rms(values: Floats) -> float:
     known = values[np.isfinite(values)]
     return float(np.sqrt(np.mean(known**2))) if len(known) else 0.0
-
-
-def _find_bodies(skeleton: Skeleton, joint: Joint) -> tuple[int, int]:
-    return skeleton.bodies.index(joint.child), skeleton.bodies.index(joint.parent)

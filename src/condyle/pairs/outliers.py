@@ -13,7 +13,7 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
-from ..maths.series import cut_blocks
+from ..maths.series import cut_blocks, find_runs
 from ..maths.spool import POSE_BYTES, blocks_of, empty, over_frames
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def find_abrupt(
     """
     known = np.flatnonzero(seen)
     out, there = np.zeros(len(seen), dtype=bool), beyond[known]
-    edges = np.flatnonzero(np.concatenate([[False], there]) != np.concatenate([there, [False]]))
+    edges = np.array(find_runs(there), np.int64).ravel()
     first, stop = edges[::2], edges[1::2]
     step = np.full(len(known) + 1, np.inf)  # to the frame before; nothing is known beyond the ends
     ends = edges[(edges > 0) & (edges < len(known))]

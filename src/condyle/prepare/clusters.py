@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import CondyleError
-from ..findings import Finding, Severity
+from ..errors import CondyleError, name_file
+from ..findings import Finding, Severity, list_some
 from ..io.bodies_file import check_groups
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import robust_sd
@@ -145,10 +145,8 @@ def form_bodies(
         there = zip(worlds, columns, strict=True)
         parts = [_pick(world.position, [found.get(name) for name in markers]) for world, found in there]
         cloud = parts[0] if len(parts) == 1 else join_arrays(parts)
-        try:
+        with name_file(", ".join(recording.source for recording in recordings)):
             shape, notes = _shape_of(body, markers, cloud)
-        except CondyleError as error:
-            raise error.at(", ".join(recording.source for recording in recordings)) from None
         told[0] += notes
         clouds[body], shapes[body] = cloud, shape
     looks = {body: _Look.at(clouds[body], shapes[body]) for body in bodies}
@@ -233,10 +231,8 @@ def _columns(recording: Recording, bodies: Mapping[str, Sequence[str]]) -> dict[
         raise CondyleError(
             "has no markers to form bodies of; leave --bodies out", code="no-markers", path=recording.source
         )
-    try:
+    with name_file(recording.source):
         found = {name: match_marker(name, recording.markers.names) for markers in bodies.values() for name in markers}
-    except CondyleError as error:
-        raise error.at(recording.source) from None
     return {name: column for name, column in found.items() if column is not None}
 
 
@@ -246,9 +242,8 @@ def _unknown(recording: Recording, marker: str, body: str) -> CondyleError:
     assert recording.markers is not None
     labels = {without_subject(label).casefold(): label for label in recording.markers.names}
     near = difflib.get_close_matches(without_subject(marker).casefold(), list(labels), 3, 0.6)
-    some = recording.markers.names[:12]
-    more = f" and {len(recording.markers.names) - 12} more" if len(recording.markers.names) > 12 else ""
-    hint = f"near it are {', '.join(labels[name] for name in near)}" if near else f"there are {', '.join(some)}{more}"
+    there = f"there are {list_some(recording.markers.names, 12)}"
+    hint = f"near it are {', '.join(labels[name] for name in near)}" if near else there
     text = f"no marker '{marker}' for {body}; {hint}"
     if marker.endswith(CENTRE):
         text = (

@@ -9,9 +9,10 @@ from itertools import combinations, product
 
 import numpy as np
 
-from ..findings import Finding, many
+from ..findings import Finding, list_some, many
 from ..maths.arrays import Bools, Floats, Ints, distinct, evenly
 from ..maths.robust import median
+from ..maths.series import find_runs
 from ..maths.spool import copy_array
 from ..model.values import dataclass
 from .shapes import Shape, find_seen, fit_error, fit_poses
@@ -209,15 +210,14 @@ def describe_marker_swaps(
         runs = MarkerSwap(swap.bodies, swap.markers, swap.places, inside).stretches
         longest = max(runs, key=len)
         known = time is not None and bool(np.isfinite(time[inside]).all())
-        spans = [_span(run, time if known else None) for run in runs[:MOST_LISTED_STRETCHES]]
-        more = f" and {len(runs) - MOST_LISTED_STRETCHES} more" if len(runs) > MOST_LISTED_STRETCHES else ""
+        spans = list_some([_span(run, time if known else None) for run in runs], MOST_LISTED_STRETCHES)
         whose = " and ".join(dict.fromkeys(swap.bodies))
         done = "there" if swap.fewer else "in the other frames, which are fewer,"
         done = "they were exchanged back" if repaired else f"{done} both are left out; --fix swaps exchanges them back"
         doubt = "" if swap.sure else " or in all others, for nothing tells which part is right"
         text = (
             f"{whose}: markers {swap.markers[0]} and {swap.markers[1]} bear each other's labels in "
-            f"{many(len(inside), 'frame')} ({', '.join(spans)}{more}){doubt}; {done}"
+            f"{many(len(inside), 'frame')} ({spans}){doubt}; {done}"
         )
         moment = (float(time[longest[0]]), float(time[longest[-1]])) if known and time is not None else None
         yield Finding(
@@ -343,10 +343,9 @@ def _runs(gain: Floats) -> list[tuple[int, int]]:
     Two runs are one where the frames between count less than either, every frame one octave at most: a spike beside a
     stretch does not lengthen it, a spike inside does not cut it in two.
     """
-    change = np.flatnonzero(np.diff(gain > 0, prepend=False, append=False))
     total = np.concatenate([[0.0], np.cumsum(np.clip(gain, -1, 1))])
     runs: list[tuple[int, int]] = []
-    for first, stop in change.reshape(-1, 2).tolist():
+    for first, stop in find_runs(gain > 0):
         if runs:
             start, end = runs[-1]
             lost = total[end] - total[first]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from ..errors import CondyleError, UsageError, check_paths
+from ..errors import UsageError, check_paths, name_file
 from ..findings import Finding
 from ..io.format import Reading, ReadOptions
 from ..io.formats import list_files, read_recording
@@ -51,7 +51,7 @@ def read(
     The options are described in `condyle.io.format.ReadOptions`: rate, unit, quaternion, bodies, ... Raises
     CondyleError naming the file when it cannot be read; what was repaired stands in the take's findings.
     """
-    return load(check_paths(path, "a recording"), ReadOptions.of(fix, **options)).take
+    return load(check_paths(path), ReadOptions.of(fix, **options)).take
 
 
 def load(paths: Sequence[str | os.PathLike[str]], options: ReadOptions, known: Sequence[BodyMarker] = ()) -> Loaded:
@@ -71,10 +71,8 @@ def understand(recordings: list[Recording], options: ReadOptions) -> Loaded:
     findings: list[Finding] = []
     if _is_in_doubt(recordings, options):
         diagnosis = diagnose(recordings)
-        try:
+        with name_file(", ".join(one.source for one in recordings)):
             recordings, findings = apply_diagnosis(recordings, diagnosis)
-        except CondyleError as error:
-            raise error.at(", ".join(one.source for one in recordings)) from None
     take = join_takes([take_of(recording) for recording in recordings])
     if diagnosis is not None and diagnosis.odd:
         take = repair_odd_sensors(take, diagnosis.odd)
@@ -224,10 +222,8 @@ def join_takes(takes: Sequence[Take]) -> Take:
 
 def take_of(recording: Recording) -> Take:
     """The poses of a recording; an error names its file."""
-    try:
+    with name_file(recording.source):
         return to_take(recording)
-    except CondyleError as error:
-        raise error.at(recording.source) from None
 
 
 def read_rod(

@@ -175,9 +175,8 @@ def _recognise(recordings: Sequence[Recording], labels: Sequence[str], cloud: Fl
     by_motion = not bodies and not few
     if by_motion:
         bodies = _find_rigid(labels, names, cloud)
-    bodies = {
-        name: replace(body, markers=tuple(sorted(body.markers, key=_last_if_centre))) for name, body in bodies.items()
-    }
+    for name, body in bodies.items():  # centres of joints last
+        bodies[name] = replace(body, markers=tuple(sorted(body.markers, key=lambda one: (one.endswith(CENTRE), one))))
     found = tuple(findings)
     return Recognition(
         names.title,
@@ -453,10 +452,6 @@ def _count_seconds(recordings: Sequence[Recording]) -> float:
         else one.frames / (one.rate or DEFAULT_RATE_HZ)
         for one in recordings
     )
-
-
-def _last_if_centre(label: str) -> tuple[bool, str]:
-    return label.endswith(CENTRE), label
 
 
 def _prove(

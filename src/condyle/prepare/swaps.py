@@ -20,7 +20,7 @@ from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import spanning_tree
 from ..maths.robust import median
-from ..maths.series import count_frames, cut_blocks
+from ..maths.series import count_frames, cut_blocks, find_runs
 from ..maths.spool import copy_array, empty, over_frames, seal, zeros
 from ..model.options import FitOptions
 from ..model.stage import Decision, Effect
@@ -305,7 +305,7 @@ def _refine(take: Take, best: _Best, swapped: Bools) -> Bools:
     for _ in range(END_ROUNDS):
         better = _gain(take, best.pair, swapped)
         out = np.zeros_like(swapped)
-        runs = _runs(swapped)
+        runs = find_runs(swapped)
         for k, (first, stop) in enumerate(runs):
             before = runs[k - 1][1] if k else 0
             after = runs[k + 1][0] if k + 1 < len(runs) else take.frames
@@ -317,12 +317,6 @@ def _refine(take: Take, best: _Best, swapped: Bools) -> Bools:
             break
         swapped = out
     return swapped
-
-
-def _runs(marks: Bools) -> list[tuple[int, int]]:
-    """First frame and end of every run of marked frames."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], marks, [False]])))
-    return [(int(first), int(stop)) for first, stop in edges.reshape(-1, 2)]
 
 
 def _best_run(values: Floats) -> tuple[int, int]:
@@ -395,7 +389,7 @@ def _verify(take: Take, pair: tuple[int, ...], swapped: Bools) -> list[Swap]:
     floor = EXACT_SHARE * measure_nearness(take)
     usual = np.maximum(median(np.where(swapped[:, None], np.nan, right)), floor)
     out = []
-    for first, stop in _runs(swapped):
+    for first, stop in find_runs(swapped):
         rows = np.arange(first, stop)[both[first:stop]]
         if len(rows) < SWAP_MIN_FRAMES:
             continue

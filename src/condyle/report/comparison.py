@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..findings import many
-from ..io.atomic import open_atomic
+from ..io.atomic import write_atomic
 from ..model.profile import describe_ends
 
 if TYPE_CHECKING:
@@ -115,8 +115,7 @@ def write_comparison(path: str | os.PathLike[str], found: ComparedFigures) -> No
     head = '<!doctype html><html lang="en"><meta charset="utf-8">'
     head += '<meta name="viewport" content="width=device-width, initial-scale=1">'
     head += f"<title>{title}</title><style>{COMPARISON_CSS}</style>"
-    with open_atomic(path) as stream:
-        stream.write(f"{head}<h1>{title}</h1>{''.join(parts)}</html>\n".encode(errors="replace"))
+    write_atomic(path, f"{head}<h1>{title}</h1>{''.join(parts)}</html>\n".encode(errors="replace"))
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

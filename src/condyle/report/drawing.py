@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from ..errors import CondyleError
+from ..errors import import_extra
 from ..maths.arrays import Floats, Ints, freeze
 from ..model.clock import Clock
 from ..model.html import FAINT_COLOUR, INK_COLOUR, MARK_COLOUR, lay_out_tree
@@ -228,12 +228,7 @@ class styled:
     """matplotlib in the style of these figures while the block lasts; raises where it is not installed."""
 
     def __enter__(self) -> None:
-        try:
-            import matplotlib
-        except ImportError:
-            raise CondyleError(
-                'figures are drawn with matplotlib: pip install "condyle[plot]"', code="missing-extra"
-            ) from None
+        matplotlib = import_extra("matplotlib", "plot", "figures are drawn with matplotlib")
         self._context = matplotlib.rc_context(FIGURE_STYLE)
         self._context.__enter__()
 

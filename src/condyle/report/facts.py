@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from .._version import __version__
-from ..findings import Finding, cause_of, merge_findings
+from ..findings import Finding, cause_of, list_some, merge_findings
 from ..maths.arrays import Floats
 from ..model.clock import Clock
 from ..model.options import FitOptions
@@ -33,10 +33,7 @@ _SWITCH = {True: "yes", False: "no", None: "not given"}
 def make_title(skeleton: Skeleton) -> str:
     """The names of the files, or of the first two and how many more there are."""
     names = [PurePath(source).name or source for source in _sources(skeleton)]
-    if not names:
-        return "condyle"
-    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
-    return ", ".join(names[:2]) + more
+    return list_some(names, 2) if names else "condyle"
 
 
 def show_verdict(skeleton: Skeleton) -> page.PageVerdict:
@@ -222,7 +219,7 @@ def _options(skeleton: Skeleton) -> list[tuple[str, str]]:
     usual = FitOptions().to_plain()
     asked = {name: value for name, value in skeleton.options.items() if value != usual.get(name)}
     rows = [] if skeleton.method == usual["method"] else [("method", skeleton.method)]
-    rows += [(_words(name), _describe_option(value)) for name, value in asked.items() if name != "method"]
+    rows += [(name.replace("_", " "), _describe_option(value)) for name, value in asked.items() if name != "method"]
     return rows or [("all", "as usual")]
 
 
@@ -251,10 +248,6 @@ def _markers(skeleton: Skeleton) -> dict[str, list[str]]:
     for marker in skeleton.markers:
         names.setdefault(marker.body, []).append(marker.name)
     return names
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _describe_option(value: Any) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from ..errors import CondyleError, UsageError
-from ..io.atomic import open_atomic
+from ..io.atomic import write_atomic
 from ..io.folder import find_folder, stage_files
 from ..io.motion_file import MotionFile, open_motion
 from ..io.skeleton_file import read_skeleton
@@ -128,8 +128,7 @@ def save_figure(figure: Figure, path: Path) -> None:
     with styled(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a box stands for such a letter
         figure.savefig(buffer, format=form, dpi=PNG_DOTS_PER_IN, metadata={_DATED[form]: None})
-    with open_atomic(path) as stream:
-        stream.write(buffer.getvalue())
+    write_atomic(path, buffer.getvalue())
 
 
 def _gaps(motion: MotionFile, axis: TimeAxis) -> Iterator[tuple[str, Figure]]:

@@ -77,7 +77,7 @@ def choose_frame(skeleton: Skeleton, played: Take) -> DrawnFrame | None:
     return DrawnFrame(joints, R, p, np.array(links).reshape(-1, 2, 3), np.array(stalks))
 
 
-def draw_model(shown: DrawnFrame, up: str | None = None, title: str = "") -> Figure:
+def draw_model(shown: DrawnFrame, up: str | None = None) -> Figure:
     """The figure seen from where it is widest. up: world axis that points up, as z or -y."""
     upright = _upright(up or "z")
     joints = shown.p_world_joint @ upright.T
@@ -99,7 +99,7 @@ def draw_model(shown: DrawnFrame, up: str | None = None, title: str = "") -> Fig
             _cube(axes, V @ R, V @ p, CUBE_HALF_SHARE * size)
         for joint in shown.p_world_joint @ V.T:
             _sphere(axes, joint, SPHERE_SHARE * size)
-        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), title=title)
+        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
         axes.set_aspect("equal")
         axes.axis("off")
         ruler = 10.0 ** np.floor(np.log10(size / 3)) if size > 0 else 1.0

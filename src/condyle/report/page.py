@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,9 +14,9 @@ import msgspec
 import numpy as np
 
 from .._version import __version__
-from ..errors import CondyleError
+from ..errors import CondyleError, name_file
 from ..io import REPORT
-from ..io.atomic import open_atomic
+from ..io.atomic import write_atomic
 from ..io.exports.build_figure import build_figure
 from ..io.exports.figure import Figure
 from ..io.folder import find_folder, stage_files
@@ -43,6 +44,12 @@ TRUNK_PARTS: tuple[Part, ...] = ("pelvis", "spine", "chest", "neck", "head")  # 
 # What could end the script, or a line of it. JSON has none of these letters outside its texts.
 _ESCAPES = tuple((letter.encode(), f"\\u{ord(letter):04x}".encode()) for letter in "<>&\u2028\u2029")
 _POLICY = re.compile(rb'http-equiv="Content-Security-Policy" content="([^"]*)"')
+SAFE_HEADERS = {  # of every answer of a server: what a browser must not do with it
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
 NO_PAGE_TEXT = (
     "this installation was built without its page; install condyle again without CONDYLE_NO_PAGE, or with "
     "uv sync --reinstall-package condyle"
@@ -61,10 +68,8 @@ def build_page(place: str | Path, *, linked: bool = False, most: int = MOTION_MA
 def open_page(place: str | Path, skeleton: Skeleton | None = None) -> tuple[Skeleton, MotionPieces]:
     """The skeleton of a folder, parents before children, and its motion; the skeleton is read where it is not given."""
     skeleton = read_skeleton(place) if skeleton is None else skeleton
-    try:
+    with name_file(place):
         ordered = tuple(joint for _, _, joint in order_joints(skeleton))
-    except CondyleError as error:
-        raise error.at(place) from None
     skeleton = replace(skeleton, joints=ordered)
     return skeleton, choose_packing(open_motion(place, skeleton))
 
@@ -124,7 +129,7 @@ def find_up(skeleton: Skeleton, make_figure: Callable[[], Figure | None]) -> str
     """The axis that points up, as the recording says or as a person's trunk tells in some frames; None: neither."""
     if skeleton.up is not None:
         return skeleton.up
-    parts = find_segments(skeleton.bodies, [(joint.parent, joint.child) for joint in skeleton.joints]).values()
+    parts = find_segments(skeleton.bodies, skeleton.edges).values()
     if sum(segment.part in TRUNK_PARTS for segment in parts) < 2:
         return None
     figure = make_figure()
@@ -179,6 +184,15 @@ def link_template() -> tuple[bytes, str]:
     return template, (found[1].decode("ascii") if found else "default-src 'self'") + "; frame-ancestors 'none'"
 
 
+def describe_port_fault(port: int, error: OSError | OverflowError) -> CondyleError:
+    """Why the server of a page cannot have a port, and the way out."""
+    taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+    what = "is in use by another program" if taken else f"cannot be used: {error}"
+    return CondyleError(
+        f"port {port} {what}; give another with --port, or leave it out for a free one", code="port-in-use"
+    )
+
+
 def to_json(page: PageData) -> bytes:
     """The page's data as JSON that can stand inside a script element."""
     data = msgspec.json.encode(page)
@@ -209,9 +223,7 @@ def render_page(place: str | Path, skeleton: Skeleton | None = None) -> bytes:
 def write_page(place: str | Path, out: str | Path | None = None) -> Path:
     """Writes report.html for the folder of a fit, in that folder or as `out`; the whole file or nothing."""
     if out is not None:
-        html = render_page(place)
-        with open_atomic(out) as stream:
-            stream.write(html)
+        write_atomic(out, render_page(place))
         return Path(out)
     fit_id = read_skeleton(place).fit_id
     with stage_files(find_folder(place), fit_id) as stage:

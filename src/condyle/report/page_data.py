@@ -7,6 +7,7 @@ has of a joint, a limb, a placement or a finding are the fields of those in `mod
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any, get_type_hints
 
@@ -14,7 +15,6 @@ import msgspec
 
 from ..findings import Finding
 from ..io.values import plain_type
-from ..maths.arrays import Floats
 from ..model.axes import Measured
 from ..model.skeleton import SURE_SUPPORT as SURE_SUPPORT  # the page marks joints below it
 from ..model.skeleton import Joint, Limb, Placement, Tone
@@ -336,6 +336,6 @@ class PageData(_Value, frozen=True):
     exports: tuple[tuple[str, str], ...] = ()
 
 
-def to_triple(values: Floats) -> Triple:
+def to_triple(values: Iterable[float]) -> Triple:
     x, y, z = (float(value) for value in values)
     return x, y, z

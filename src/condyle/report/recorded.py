@@ -79,7 +79,7 @@ def find_recorded_gaps(skeleton: Skeleton, take: Take, rows: Ints) -> Floats:
         moved[since, body] = True
     gap = np.full((len(rows), len(skeleton.joints)), np.nan)
     for k, joint in enumerate(skeleton.joints):
-        child, parent = skeleton.bodies.index(joint.child), skeleton.bodies.index(joint.parent)
+        child, parent = skeleton.columns(joint)
         apart = p[:, child] + R[:, child] @ joint.p_child_joint - p[:, parent] - R[:, parent] @ joint.p_parent_joint
         gap[:, k] = np.where(moved[:, child] | moved[:, parent], np.linalg.norm(apart, axis=1), np.nan)
     return gap

@@ -6,7 +6,6 @@ Host and Origin are checked as well: a name that somebody made point at 127.0.0.
 
 from __future__ import annotations
 
-import errno
 import io
 import os
 import re
@@ -31,7 +30,7 @@ from .._version import __version__
 from ..errors import CondyleError
 from ..io.exports.export import ALL, check_scene, find_format, write_figure
 from ..io.exports.scene import Scene
-from .page import assemble_page, link_template, open_page, to_html
+from .page import SAFE_HEADERS, assemble_page, describe_port_fault, link_template, open_page, to_html
 from .shown import MotionPieces
 
 HOST = "127.0.0.1"
@@ -79,11 +78,7 @@ class PageServer(ThreadingHTTPServer):
         try:
             super().__init__((HOST, port), _PageHandler)
         except (OSError, OverflowError) as error:
-            taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
-            what = "is in use by another program" if taken else f"cannot be used: {error}"
-            raise CondyleError(
-                f"port {port} {what}; give another with --port, or leave it out for a free one", code="port-in-use"
-            ) from None
+            raise describe_port_fault(port, error) from None
 
     def server_bind(self) -> None:
         socketserver.TCPServer.server_bind(self)  # without asking for the machine's name, which may take seconds
@@ -220,10 +215,7 @@ class _PageHandler(BaseHTTPRequestHandler):
             "Cache-Control": answer.keep,
             **({"Content-Disposition": f'attachment; filename="{answer.file}"'} if answer.file else {}),
             "Content-Security-Policy": self.server.policy,
-            "X-Content-Type-Options": "nosniff",
-            "Referrer-Policy": "no-referrer",
-            "Cross-Origin-Resource-Policy": "same-origin",
-            "Cross-Origin-Opener-Policy": "same-origin",
+            **SAFE_HEADERS,
             **({"Connection": "close"} if self.close_connection else {}),
         }.items():
             self.send_header(name, value)

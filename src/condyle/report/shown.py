@@ -15,6 +15,7 @@ from ..io.motion_file import Frames, MotionFile
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import median, quantile
 from ..maths.rotation import carry
+from ..maths.series import find_runs
 from ..model.clock import Clock
 from ..model.motion import order_joints
 from ..model.skeleton import Joint, Skeleton
@@ -237,7 +238,7 @@ def _look(source: MotionFile) -> _Looked:
     order = order_joints(skeleton)
     tolerance = POSITION_STEP_SHARE * _size(skeleton, np.zeros(3), np.zeros(3))
     loose[[child for child, _, _ in order]] = False
-    joints = [(skeleton.bodies.index(joint.child), skeleton.bodies.index(joint.parent)) for joint in skeleton.joints]
+    joints = [skeleton.columns(joint) for joint in skeleton.joints]
     few, chosen = [], evenly(n, BOX_FRAMES)
     for first in range(0, n, PIECE_FRAMES):
         rows = slice(first, min(first + PIECE_FRAMES, n))
@@ -277,8 +278,7 @@ def _stretches(masked: Bools, clock: Clock, time: Floats) -> tuple[tuple[int, in
     found: list[tuple[int, int, int]] = []
     blink = STRETCH_GAP_SHARE * float((clock.end - clock.begin).sum()) if len(clock.first) else 0.0
     for body in np.flatnonzero(masked.any(axis=0)).tolist():
-        edges = np.diff(np.concatenate([[0], masked[:, body].astype(np.int8), [0]]))
-        begins, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
+        begins, ends = np.array(find_runs(masked[:, body])).T - [[0], [1]]
         between = time[begins[1:]] - time[ends[:-1]] - clock.step
         apart = (clock.number_recordings(begins[1:]) != clock.number_recordings(ends[:-1])) | (between > blink)
         begins, ends = begins[np.concatenate([[True], apart])], ends[np.concatenate([apart, [True]])]

@@ -80,8 +80,7 @@ def _advise_motion(finding: Finding, skeleton: Skeleton) -> str:
 
 def describe_move(joint: Joint, skeleton: Skeleton) -> str:
     """What a person does to turn a joint about several axes; of other figures the name of the body."""
-    edges = [(one.parent, one.child) for one in skeleton.joints]
-    segment = find_segments(skeleton.bodies, edges).get(joint.child)
+    segment = find_segments(skeleton.bodies, skeleton.edges).get(joint.child)
     if segment is None or segment.part not in MOVES:
         return f"turn {joint.child} about two axes"
     return MOVES[segment.part].format(side=SIDE_WORDS[segment.side])

@@ -119,10 +119,10 @@ def find_coverage(skeleton: Skeleton, width: float = WANTED_WIDTH_M) -> Coverage
     )
 
 
-def foresee_half(joint: Joint, seconds: float, width: float = WANTED_WIDTH_M) -> tuple[float, float] | None:
+def foresee_half(joint: Joint, seconds: float) -> tuple[float, float] | None:
     """(seconds of further motion, half-width [m] of the centre's interval after it) if the joint is then turned about
-    its second axis as far as about its first: the least that brings half of `width`, else half of what it is now. None
-    where a minute does not do it, or the error repeats with the motion.
+    its second axis as far as about its first: the least that brings half of WANTED_WIDTH_M, else half of what it is
+    now. None where a minute does not do it, or the error repeats with the motion.
 
     seconds  [s] recorded so far
     """
@@ -133,7 +133,7 @@ def foresee_half(joint: Joint, seconds: float, width: float = WANTED_WIDTH_M) ->
     gain = float((most + least) / max(second + least, 1e-24))
     then = [half * float(np.sqrt(1 - passing + passing * seconds / (seconds + gain * t))) for t in MORE_TRIED_S]
     tried = list(zip(MORE_TRIED_S, then, strict=True))
-    good = [one for one in tried if one[1] <= width / 2] or [one for one in tried if one[1] <= half / 2]
+    good = [one for one in tried if one[1] <= WANTED_WIDTH_M / 2] or [one for one in tried if one[1] <= half / 2]
     return good[0] if good else None
 
 

@@ -45,9 +45,8 @@ def share_figures(skeletons: Sequence[Skeleton], *, sides: bool = False, proport
     plain = share_lengths(parts, mountings)
     lengths, findings = plain.lengths, describe_shared(parts)
     figure = skeletons[0]
-    edges = [(joint.parent, joint.child) for joint in figure.joints]
     if sides:
-        twins = find_twins(lengths.keys, figure.bodies, edges)
+        twins = find_twins(lengths.keys, figure.bodies, figure.edges)
         if not twins:
             raise CondyleError("the bodies' names tell no two sides; leave the option out", code="no-sides")
         learned = make_sides_alike(lengths, twins)
@@ -55,7 +54,7 @@ def share_figures(skeletons: Sequence[Skeleton], *, sides: bool = False, proport
         findings.append(describe_prior(what, lengths, learned.lengths))
         lengths = learned.lengths
     if proportions:
-        shares = find_shares(lengths.keys, figure.bodies, edges)
+        shares = find_shares(lengths.keys, figure.bodies, figure.edges)
         if len(shares) < TREND_MIN_SHARES:
             text = "the bodies' names tell fewer than three limbs of known proportions; leave the option out"
             raise CondyleError(text, code="no-sides")

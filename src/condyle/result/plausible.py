@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..errors import join_command
-from ..findings import Finding
+from ..findings import Finding, list_some
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.graph import components
 from ..maths.robust import median
@@ -51,12 +51,13 @@ def find_odd_limbs(bodies: Sequence[str], joints: Sequence[Joint], limbs: Sequen
             odd.append((limb.body, limb.length, usual))
     if not odd:
         return _find_wide_hips(segments, joints, limbs)
-    named = ", ".join(
-        f"{body} is {1000 * length:.3g} mm long (an adult's is about {1000 * usual:.0f})"
-        for body, length, usual in odd[:MOST_NAMED]
+    said = [
+        f"{body} is {1000 * length:.3g} mm long (an adult's is about {1000 * usual:.0f})" for body, length, usual in odd
+    ]
+    text = (
+        f"{list_some(said, MOST_NAMED)}: check the unit (--unit), and whether the sensors sit on the limbs that they "
+        "are named after"
     )
-    more = f" and {len(odd) - MOST_NAMED} more" if len(odd) > MOST_NAMED else ""
-    text = f"{named}{more}: check the unit (--unit), and whether the sensors sit on the limbs that they are named after"
     names = tuple(dict.fromkeys(body for body, _, _ in odd))
     return [Finding("implausible-size", "warning", text, names, value=odd[0][1], unit="m")]
 

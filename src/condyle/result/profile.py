@@ -63,8 +63,7 @@ def build_profile(
 ) -> Profile:
     """A performer with the bodies and the tree of the first of its figures."""
     figure = sources[0]
-    edges = figure.edges if isinstance(figure, Profile) else tuple((one.parent, one.child) for one in figure.joints)
-    segments = find_segments(figure.bodies, edges)
+    edges, segments = figure.edges, find_segments(figure.bodies, figure.edges)
     sd = lengths.sd
     return Profile(
         figure.bodies,

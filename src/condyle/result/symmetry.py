@@ -16,7 +16,7 @@ from ..errors import UsageError
 from ..estimate.intervals import Uncertainty
 from ..findings import Finding, Severity, mm
 from ..maths.arrays import Floats
-from ..model.anatomy import Segment, find_segments
+from ..model.anatomy import find_segments, mirror_segments
 from ..model.limbs import SharedLength, measure_shared
 from ..model.skeleton import Joint
 from ..model.values import dataclass
@@ -85,7 +85,7 @@ def _pairs(joints: Sequence[Joint]) -> list[tuple[Ends, Ends]]:
     """Left and right lengths that are known on both sides, each once."""
     bodies = list(dict.fromkeys(name for joint in joints for name in (joint.child, joint.parent)))
     segments = find_segments(bodies, [(joint.parent, joint.child) for joint in joints])
-    named = {segment: body for body, segment in segments.items()}
+    twins = mirror_segments(segments)
     number = {joint.child: k for k, joint in enumerate(joints)}
     found = []
     for body, segment in segments.items():
@@ -94,8 +94,8 @@ def _pairs(joints: Sequence[Joint]) -> list[tuple[Ends, Ends]]:
         own = [k for k, joint in enumerate(joints) if body in (joint.child, joint.parent)]
         for i, a in enumerate(own):
             for b in own[i + 1 :]:
-                other = [_other(joints[k].child, segments, named) for k in (a, b)]
-                twin = _other(body, segments, named)
+                other = [twins.get(joints[k].child) for k in (a, b)]
+                twin = twins[body]
                 if twin is None or None in other or set(other) == {joints[a].child, joints[b].child}:
                     continue  # a length that mirrors itself
                 right = (number.get(str(other[0]), -1), number.get(str(other[1]), -1), twin)
@@ -106,14 +106,6 @@ def _pairs(joints: Sequence[Joint]) -> list[tuple[Ends, Ends]]:
                 if shapes[0] is not None and shapes[1] is not None and shapes[0].axes == shapes[1].axes:
                     found.append((left, right))
     return found
-
-
-def _other(body: str, segments: dict[str, Segment], named: dict[Segment, str]) -> str | None:
-    """The body on the other side; one in the middle is its own twin."""
-    segment = segments.get(body)
-    if segment is None:
-        return None
-    return named.get(Segment(segment.part, {"l": "r", "r": "l", "": ""}[segment.side]))  # type: ignore[arg-type]
 
 
 def _find_shape(joints: Sequence[Joint], ends: Ends) -> SharedLength | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..findings import count_causes, many, worst_severity
+from ..findings import count_causes, list_some, many, worst_severity
 from ..model.skeleton import SURE_SUPPORT, Limb, Question, Skeleton, Tone, Verdict
 from ..model.take import WORLD
 
@@ -93,9 +93,8 @@ def _describe(skeleton: Skeleton, found: Verdict) -> str:
     sliders = sum(joint.kind == "slider" for joint in skeleton.loops)
     text += f", {many(sliders, 'slider')}" if sliders else ""
     if found.in_question:
-        named = [_describe_question(one) for one in found.in_question[:MOST_QUESTIONS]]
-        more = len(found.in_question) - len(named)
-        text += f"; in question: {', '.join(named)}" + (f" and {more} more" if more else "")
+        named = [_describe_question(one) for one in found.in_question]
+        text += f"; in question: {list_some(named, MOST_QUESTIONS)}"
     return " ".join([f"{text}.", *_describe_lengths(skeleton, found), look])
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CondyleError, UsageError, check_path
-from ..findings import many
+from ..findings import list_some, many
 from ..io.folder import lock_folder
 from ..model.progress import begin_step
 from .discover import find_takes
@@ -92,7 +92,8 @@ def batch(
     with _make_folder(folder), lock_folder(folder), Ledger(folder) as ledger:
         notes += ledger.told
         named = {(step.name, step.key): step for step in steps}  # takes of one name fail once
-        todo = [step for step in named.values() if _is_to_do(ledger.state(step.name, step.key), retry)]
+        states = (None, "failed-passing", "failed") if retry else (None, "failed-passing")
+        todo = [step for step in named.values() if ledger.state(step.name, step.key) in states]
         try:
             again = run_steps(
                 todo, steps, lambda: _make_engine(workers, cluster, folder, len(todo)), ledger, tell or _tell_nobody
@@ -129,13 +130,9 @@ def _list_takes(
     found = find_takes(root, out, settings, performers=performers)
     notes = []
     if found.passed:
-        notes.append(f"{many(len(found.passed), 'file')} passed over, no recordings: {_list_some(found.passed)}")
+        some = list_some([name for name, _ in found.passed])
+        notes.append(f"{many(len(found.passed), 'file')} passed over, no recordings: {some}")
     return root, list(found.entries), notes
-
-
-def _list_some(passed: tuple[tuple[str, str], ...]) -> str:
-    names = [name for name, _ in passed]
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
 @contextmanager
@@ -154,10 +151,6 @@ def _make_folder(folder: Path) -> Iterator[None]:
     finally:
         with suppress(OSError):  # something is in it
             folder.rmdir()
-
-
-def _is_to_do(state: str | None, retry: bool) -> bool:
-    return state is None or state == "failed-passing" or (retry and state == "failed")
 
 
 def _make_engine(workers: int | None, cluster: str | None, folder: Path, steps: int) -> Engine:

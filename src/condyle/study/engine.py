@@ -151,11 +151,8 @@ def _give_up(queue: Queue, finish: Callable[[TakeStep, LedgerRecord], None]) -> 
     """Steps whose calibration failed fail with it."""
     while queue.hopeless:
         step = queue.hopeless.pop()
-        finish(step, fail(step, f"{', '.join(step.entry.files)}: {_describe_lost(step)}", code="calibration-failed"))
-
-
-def _describe_lost(step: TakeStep) -> str:
-    return f"its calibration '{step.needs}' failed; it is solved once that is done"
+        text = f"{', '.join(step.entry.files)}: its calibration '{step.needs}' failed; it is solved once that is done"
+        finish(step, fail(step, text, code="calibration-failed"))
 
 
 def _describe_death(step: TakeStep, count: int, error: WorkerDied) -> str:

@@ -223,7 +223,5 @@ class Ledger:
         self._places[record.take] = _Place(begin, size, record.key, record.state, code)
 
     def _describe(self, error: OSError) -> CondyleError:
-        reason = error.strerror or str(error)
-        return CondyleError(
-            f"cannot be written: {reason}; the same command goes on once it can", code="unwritable", path=self.path
-        )
+        text = f"cannot be written: {error.strerror or error}; the same command goes on once it can"
+        return CondyleError(text, code="unwritable", path=self.path)

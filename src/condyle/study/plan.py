@@ -88,15 +88,12 @@ def make_steps(root: Path, entries: Sequence[Entry], out: Path) -> tuple[TakeSte
         known = [step for step in known if step.entry.mounting == entry.mounting]
         if entry.role == "performance" and not known:
             fault = fault or _describe_no_calibration(entry, entries)
-        steps[place] = _make_step(root, entry, fault, _choose(entry, known), out)
+        # The calibration of a performance: best one of its session, the first of those.
+        needs = min(known, key=lambda step: step.entry.session != entry.session, default=None)
+        steps[place] = _make_step(root, entry, fault, needs, out)
         if entry.role == "calibration" and fault is None:
             calibrations.setdefault(entry.performer, []).append(steps[place])
     return tuple(steps[place] for place in range(len(entries)))
-
-
-def _choose(entry: Entry, known: Sequence[TakeStep]) -> TakeStep | None:
-    """The calibration that a performance is solved on: best one of its session, the first of those."""
-    return min(known, key=lambda step: step.entry.session != entry.session, default=None)
 
 
 def _make_step(root: Path, entry: Entry, fault: tuple[str, str] | None, needs: TakeStep | None, out: Path) -> TakeStep:

@@ -16,6 +16,7 @@ from ..errors import CondyleError
 from ..estimate.lengths import measure_across
 from ..findings import merge_findings
 from ..model.skeleton import Joint, Limb, Skeleton
+from ..report.page_data import to_triple
 from ..result.coverage import find_coverage
 from ..result.verdict import verdict_of
 from .ledger import Facts, Fault, JointFacts, LedgerRecord, LimbFacts, Worst
@@ -37,7 +38,7 @@ def run_step(step: TakeStep) -> LedgerRecord:
     try:
         facts = describe_skeleton(_do(step).skeleton)
     except CondyleError as error:
-        fault = Fault(error.code, _tell(error, step))
+        fault = Fault(error.code, str(error).replace(step.root + os.sep, ""))  # files are named from the study's root
     except MemoryError:
         text = f"{_files(step)}: not enough memory for this recording; try it with fewer workers"
         fault = Fault(text=text, code="out-of-memory")
@@ -90,11 +91,6 @@ def _do(step: TakeStep) -> Fit:
             time.sleep(STEP_RETRY_S)
 
 
-def _tell(error: CondyleError, step: TakeStep) -> str:
-    """The error's sentence, with files named from the study's root."""
-    return str(error).replace(step.root + os.sep, "")
-
-
 def _files(step: TakeStep) -> str:
     return ", ".join(step.entry.files)
 
@@ -134,20 +130,10 @@ def _advise(skeleton: Skeleton) -> tuple[str, ...]:
 
 
 def _describe_joint(joint: Joint) -> JointFacts:
-    return JointFacts(
-        joint.child,
-        joint.parent,
-        joint.kind,
-        joint.point,
-        joint.residual,
-        joint.explained,
-        joint.support,
-        joint.frames,
-        joint.half_width,
-        _triple(joint.rotation),
-        _triple(joint.p_child_joint),
-        _triple(joint.p_parent_joint),
-    )
+    turned, child, parent = map(to_triple, (joint.rotation, joint.p_child_joint, joint.p_parent_joint))
+    facts: dict[str, Any] = {"turned": turned, "p_child_joint": child, "p_parent_joint": parent}
+    facts |= {name: getattr(joint, name) for name in JointFacts.__struct_fields__ if name not in facts}
+    return JointFacts(**facts)
 
 
 def _describe_limb(limb: Limb, axes: Sequence[bool], parent: Mapping[str, str]) -> LimbFacts:
@@ -155,8 +141,3 @@ def _describe_limb(limb: Limb, axes: Sequence[bool], parent: Mapping[str, str]) 
     first, last = sorted(ends)
     across = tuple(sorted(end for end, is_axis in zip(ends, axes, strict=True) if is_axis))
     return LimbFacts(limb.body, first, last, limb.length, limb.low, limb.high, limb.between, across)
-
-
-def _triple(vector: Sequence[float] | Any) -> tuple[float, float, float]:
-    x, y, z = (float(value) for value in vector)
-    return x, y, z

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import builtins
 import io
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -168,14 +168,7 @@ def test_a_small_file_of_endless_rows_is_refused_before_it_is_unpacked(path: Pat
 
 def test_without_pyarrow_the_extra_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_bytes(SMALL["plain"])
-    real = builtins.__import__
-
-    def absent(name: str, *rest: Any, **more: Any) -> Any:
-        if name.startswith("pyarrow"):
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", absent)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(CondyleError) as error:
         read_recording(path)
     assert error.value.code == "missing-extra"

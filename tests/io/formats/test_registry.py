@@ -1,9 +1,10 @@
-"""readers/__init__.py and _sniff.py: formats are found by content, and an unknown file is told what it is."""
+"""io/formats/__init__.py, io/tables/sniff.py: formats are found by content, and an unknown file is told what it is."""
 
 from __future__ import annotations
 
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,11 +59,14 @@ def test_an_empty_file_is_told(tmp_path: Path) -> None:
 
 
 def test_a_file_without_permission_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    path = tmp_path / "a.csv"
+    path, real = tmp_path / "a.csv", open
     path.write_text("x")
+
+    def refuse(file: Any, *args: Any, **given: Any) -> Any:
+        if file == path:
+            raise PermissionError(13, "Permission denied")
+        return real(file, *args, **given)
+
     monkeypatch.setattr("builtins.open", refuse)  # root may read everything, so the system's word is made up
     assert fault(path).code == "unreadable-file"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import builtins
 import bz2
 import sqlite3
 import struct
+import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Sequence
@@ -386,18 +386,8 @@ def test_without_the_extra_a_compressed_bag_names_it(
 ) -> None:
     path = tmp_path / "bag"
     path.write_bytes(SMALL[kind])
-    real = builtins.__import__
-
-    def absent(name: str, *rest: Any, **more: Any) -> Any:
-        if name.startswith(("lz4", "backports", "compression")):
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
-    def no_module(name: str) -> Any:
-        raise ImportError(name)
-
-    monkeypatch.setattr(builtins, "__import__", absent)
-    monkeypatch.setattr(bag_files, "import_module", no_module)
+    for module in ("lz4.frame", "backports.zstd", "compression.zstd"):
+        monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(CondyleError) as error:
         rosbag.read(path, rosbag.ReadOptions())
     assert error.value.code == "missing-extra"

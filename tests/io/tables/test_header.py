@@ -9,7 +9,6 @@ from condyle.io.tables.header import (
     check_different,
     check_unit,
     is_length,
-    list_some,
     number_repeats,
     read_count,
     read_positive,
@@ -60,8 +59,3 @@ def test_names_that_come_again_get_the_next_free_number_which_is_told() -> None:
     assert names == ("a", "a_3", "a_2", "a_4")
     assert (finding.code, finding.bodies) == ("renamed-bodies", ("a_3", "a_4"))
     assert number_repeats(["a", "a"], "marker", "{} ({})")[0] == ("a", "a (2)")
-
-
-def test_of_many_names_the_first_are_listed() -> None:
-    assert list_some(["a", "b"]) == "a, b"
-    assert list_some(list("abcdefg")) == "a, b, c, d, e and 2 more"

@@ -43,7 +43,7 @@ def test_a_pose_is_a_sensor_a_place_and_a_quaternion_with_its_time() -> None:
 def test_names_are_filled_up_to_eight_bytes() -> None:
     raw = pack_name(SENDER_NAME, 5, POSE_MESSAGE)
     header = read_header(raw[:24])
-    assert (header.size, header.padded, len(raw)) == (26, 32, 56)
+    assert (header.used, header.size, len(raw)) == (26, 32, 56)
     assert read_name(raw[24:]) == POSE_MESSAGE
 
 

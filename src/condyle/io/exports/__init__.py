@@ -10,11 +10,10 @@ import os
 from ...errors import UsageError, check_path
 from ...maths.threads import keep_arithmetic
 from ...model.take import Take
-from ..atomic import open_atomic
 from .take_csv import write_take_csv
 from .take_npz import write_motion_npz, write_take_npz
 
-__all__ = ["check_suffix", "open_atomic", "write_motion_npz", "write_take", "write_take_csv", "write_take_npz"]
+__all__ = ["check_suffix", "write_motion_npz", "write_take", "write_take_csv", "write_take_npz"]
 
 _SUFFIXES = (".npz", ".csv")
 

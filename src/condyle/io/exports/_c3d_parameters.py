@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import CondyleError
+from ..formats._c3d_parameters import C3D_BLOCK_BYTES
 
-C3D_BLOCK_BYTES = 512  # bytes; C3D counts places in blocks, from 1
 INTEL_PROCESSOR = 84
 SECTION_MAX_BLOCKS = 255  # of the section: its length is one byte
 LIST_MAX_ITEMS = 255  # of a list: its dimensions are bytes

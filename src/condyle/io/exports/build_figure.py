@@ -94,7 +94,7 @@ def _chain_links(
     skeleton: Skeleton, motion: Motion, poses: Take | None, *, machines: bool
 ) -> tuple[list[Link], set[str]]:
     """The links with parents first, and the roots of people; with `poses` sliders that close a loop join them."""
-    segments = find_segments(skeleton.bodies, [(joint.parent, joint.child) for joint in skeleton.joints])
+    segments = find_segments(skeleton.bodies, skeleton.edges)
     links = _links(skeleton, motion, segments, machines=machines)
     if poses is not None:
         links = _join_sliders(links, skeleton, poses)
@@ -395,10 +395,9 @@ def _offsets(
     middle = middle - world.up * (world.up @ middle)
     free = [k for k, link in enumerate(chain) if link.parent < 0]
     lowest, standing = dict.fromkeys(free, 0.0), dict.fromkeys(free, False)
-    top: dict[int, int] = {}
+    top = _find_tops(chain)
     at: dict[int, Floats] = {}
     for k, link in enumerate(chain):
-        top[k] = k if link.parent < 0 else top[link.parent]
         at[k] = offsets[k] if link.parent < 0 else at[link.parent] + bones[link.parent].R_world_rest @ offsets[k]
         ends = (at[k], at[k] + bones[k].R_world_rest @ bones[k].tip)
         standing[top[k]] |= human[k] and link.segment is not None and link.segment.part == "shank"

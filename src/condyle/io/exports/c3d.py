@@ -17,7 +17,8 @@ from ...maths.arrays import Bools
 from ...maths.series import mean_step
 from ..formats._c3d_data import C3D_MATRIX_SUFFIX
 from ..formats._c3d_layout import COUNTER_FULL, ROTATION_WORDS
-from ._c3d_parameters import C3D_BLOCK_BYTES, ParameterValue, fill_block, write_parameters
+from ..formats._c3d_parameters import C3D_BLOCK_BYTES
+from ._c3d_parameters import ParameterValue, fill_block, write_parameters
 from .figure import Figure
 from .scene import FigureFormat, Scene, Written, number_file
 

@@ -194,6 +194,11 @@ class Figure:
             root[k] = root[up] if up >= 0 else k
         return root
 
+    @cached_property
+    def people(self) -> list[list[int]]:
+        """The bones of each person."""
+        return [np.flatnonzero(self.root == k).tolist() for k in self.free.tolist() if self.parts[k]]
+
     def at(self, rows: Ints | Bools | slice) -> Figure:
         """These frames, in increasing order."""
         return select(self, "n", rows)
@@ -210,20 +215,11 @@ class Figure:
         return tuple(self._only(np.flatnonzero(self.root == root)) for root in self.free.tolist())
 
     def _only(self, rows: Ints) -> Figure:
-        texts, arrays = (
-            ("names", "bodies", "joints", "kind", "parts", "sides"),
-            ("R_body_bone", "p_body_bone", "p_parent_bone"),
-        )
-        own: dict[str, Any] = {name: tuple(getattr(self, name)[k] for k in rows) for name in texts}
-        more = ("R_parent_bone_rest", "tip", "axis", "first_axis", "pitch")
-        own |= {name: getattr(self, name)[rows] for name in (*arrays, *more)}
-        return replace(
-            self,
-            parent=np.array([np.searchsorted(rows, up) if up >= 0 else -1 for up in self.parent[rows]], np.int64),
-            R_parent_bone=self.R_parent_bone[:, rows],
-            travel=self.travel[:, rows],
-            p_world_free=self.p_world_free[:, np.isin(self.free, rows)],
-            **own,
+        words = ("names", "bodies", "joints", "kind", "parts", "sides")
+        own: dict[str, Any] = {name: tuple(getattr(self, name)[k] for k in rows) for name in words}
+        parent = np.array([np.searchsorted(rows, up) if up >= 0 else -1 for up in self.parent[rows]], np.int64)
+        return select(
+            self, "b", rows, parent=parent, p_world_free=self.p_world_free[:, np.isin(self.free, rows)], **own
         )
 
     def turn_up(self, up: str) -> Figure:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ from numpy.typing import NDArray
 from ..._version import __version__
 from ...maths import rotation
 from ...maths.arrays import Floats
+from ..formats._gltf_file import BIN_CHUNK, JSON_CHUNK
+from ..formats.gltf import GLTF_MAGIC
 from .figure import Figure
 from .scene import FigureFormat, Scene, Written
 from .shapes import PART_COLOURS, DrawnPart, draw_parts
 
-MAGIC, JSON_CHUNK, BIN_CHUNK = b"glTF", b"JSON", b"BIN\x00"
 GL_FLOAT, GL_USHORT, GL_UINT = 5126, 5123, 5125  # types of components
 VERTEX_BUFFER, INDEX_BUFFER = 34962, 34963  # what a part of the buffer is for
 
@@ -99,6 +101,17 @@ class GlbBuffer:
         self.accessors.append(accessor)
         return len(self.accessors) - 1
 
+    def animate(self, name: str, time: Floats, tracks: Iterable[tuple[int, str, NDArray[Any]]]) -> dict[str, Any]:
+        """An animation on its own clock from zero: of each node a "translation" (n, 3) or a "rotation" (n, 4) xyzw."""
+        clock = self.add((time - time[0]).astype(np.float32), "SCALAR", bounds=True)
+        samplers: list[dict[str, Any]] = []
+        channels: list[dict[str, Any]] = []
+        for node, path, values in tracks:
+            output = self.add(values.astype(np.float32), "VEC4" if path == "rotation" else "VEC3")
+            channels.append({"sampler": len(samplers), "target": {"node": node, "path": path}})
+            samplers.append({"input": clock, "output": output, "interpolation": "LINEAR"})
+        return {"name": name, "samplers": samplers, "channels": channels}
+
 
 def _node(figure: Figure, bone: int) -> dict[str, Any]:
     node: dict[str, Any] = {
@@ -144,21 +157,13 @@ def _primitives(parts: Sequence[DrawnPart], buffer: GlbBuffer) -> list[dict[str,
 
 
 def _animation(clip: Figure, number: int, buffer: GlbBuffer) -> dict[str, Any]:
-    """The rotation of every bone and the place of the free ones, over the clip's own clock from zero."""
-    time = buffer.add((clip.time - clip.time[0]).astype(np.float32), "SCALAR", bounds=True)
-    samplers: list[dict[str, Any]] = []
-    channels: list[dict[str, Any]] = []
-
-    def follow(bone: int, path: str, values: NDArray[np.float32], kind: str) -> None:
-        channels.append({"sampler": len(samplers), "target": {"node": bone, "path": path}})
-        samplers.append({"input": time, "output": buffer.add(values, kind), "interpolation": "LINEAR"})
-
-    for place, bone in enumerate(clip.free.tolist()):
-        follow(bone, "translation", clip.p_world_free[:, place].astype(np.float32), "VEC3")
-    for bone in range(len(clip.names)):
-        follow(bone, "rotation", _units(align_signs(_xyzw(clip.R_parent_bone[:, bone]))), "VEC4")
+    """The place of the free bones and the rotation of every bone, over the clip's own clock from zero."""
+    places = [(bone, "translation", clip.p_world_free[:, k]) for k, bone in enumerate(clip.free.tolist())]
+    turns = (
+        (bone, "rotation", _units(align_signs(_xyzw(clip.R_parent_bone[:, bone])))) for bone in range(len(clip.names))
+    )
     extras = {"frame_rate": _plain(clip.rate), "frames": clip.frames, "start": float(clip.time[0])}
-    return {"name": f"take {number}", "samplers": samplers, "channels": channels, "extras": extras}
+    return {**buffer.animate(f"take {number}", clip.time, chain(places, turns)), "extras": extras}
 
 
 def align_signs(q: Floats) -> Floats:
@@ -193,7 +198,7 @@ def pack_glb(content: dict[str, Any], data: bytes) -> bytes:
     text += b" " * (-len(text) % 4)
     data += b"\x00" * (-len(data) % 4)
     total = 12 + 8 + len(text) + 8 + len(data)
-    parts = [MAGIC, struct.pack("<II", 2, total), struct.pack("<I", len(text)), JSON_CHUNK, text]
+    parts = [GLTF_MAGIC, struct.pack("<II", 2, total), struct.pack("<I", len(text)), JSON_CHUNK, text]
     return b"".join([*parts, struct.pack("<I", len(data)), BIN_CHUNK, data])
 
 

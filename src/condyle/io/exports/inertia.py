@@ -34,7 +34,7 @@ def weigh_bones(figure: Figure, shapes: Sequence[Shapes], body_mass: float | Non
     if body_mass is None:
         return found
     segments = _find_segments(figure)
-    others = sum(found[k].mass for k in _find_person(figure) if k not in segments)
+    others = sum(found[k].mass for bones in figure.people for k in bones if k not in segments)
     left, every = body_mass - others, sum(carried for _, carried in segments.values())
     if left <= 0:
         raise UsageError(f"a body of {body_mass:g} kg weighs less than its bones as they are drawn", code="bad-option")
@@ -53,20 +53,15 @@ def check_body_mass(figure: Figure, body_mass: float | None) -> None:
         raise UsageError(f"a body mass of {body_mass:g} kg is not above zero", code="bad-option")
     if body_mass > BODY_MAX_KG:
         raise UsageError(f"a body mass of {body_mass:g} kg is no person's; give it in kilograms", code="bad-option")
-    people = sum(figure.parts[k] != "" for k in figure.free.tolist())
-    if people != 1:
-        raise UsageError(f"a body mass is for one person, and the figure has {people or 'none'}", code="bad-option")
-
-
-def _find_person(figure: Figure) -> list[int]:
-    """Bones of the person."""
-    return [k for k, root in enumerate(figure.root.tolist()) if figure.parts[root]]
+    if len(figure.people) != 1:
+        text = f"a body mass is for one person, and the figure has {len(figure.people) or 'none'}"
+        raise UsageError(text, code="bad-option")
 
 
 def _find_segments(figure: Figure) -> dict[int, tuple[SegmentMass, float]]:
     """{bone: its row of the table, and the share of the body's mass that it has}, the first bone of each segment."""
     place: dict[tuple[str, str], int] = {}
-    for k in _find_person(figure):
+    for k in [k for bones in figure.people for k in bones]:
         if figure.parts[k] in SEGMENT_MASSES:
             place.setdefault((figure.parts[k], figure.sides[k]), k)
     whole = ("spine", "") not in place and ("chest", "") in place

@@ -15,10 +15,9 @@ from ...errors import CondyleError
 from ...maths.series import segment_slices
 from ..atomic import open_atomic
 from ..ros_messages import SCHEMAS, Transform, encode_joint_state, encode_string, encode_transforms
-from .figure import Figure
-from .mechanism import build_mechanism, make_title
+from .mechanism import POSE, build_mechanism, make_title
 from .scene import FigureFormat, Scene, Written, number_file
-from .urdf import BASE_LINK, POSE, URDF_FIRST_LETTER, URDF_LETTERS, WORLD_LINK, Robot, describe_lost_loops, to_urdf
+from .urdf import BASE_LINK, URDF_FIRST_LETTER, URDF_LETTERS, WORLD_LINK, Robot, describe_lost_loops, to_urdf
 
 TOPICS = {
     "/robot_description": "std_msgs/msg/String",
@@ -66,7 +65,7 @@ def write_mcap(scene: Scene, path: Path) -> Written:
     for tree in trees:
         own = path if len(trees) == 1 else path.with_name(f"{path.stem}-{tree.names[0]}{path.suffix}")
         robot = Robot(tree)
-        states, moving = _list_angles(robot), _list_moving(tree)
+        states, moving = _list_angles(robot), _list_moving(robot)
         description = to_urdf(robot, make_title(own), scene.body_mass if tree.parts[0] else None).decode()
         for number, rows in enumerate(segment_slices(tree.segment), 1):
             files.append(number_file(own, number))
@@ -129,22 +128,22 @@ def _list_fixed(robot: Robot) -> list[Transform]:
         if figure.kind[k] == "free":
             found.append(Transform(BASE_LINK, name, figure.R_parent_bone_rest[k], np.zeros(3)))
         elif figure.kind[k] == "rigid":
-            up = figure.names[figure.parent[k]] if figure.parent[k] >= 0 else WORLD_LINK
-            found.append(Transform(up, name, figure.R_parent_bone_rest[k], figure.p_parent_bone[k]))
+            found.append(
+                Transform(robot.find_parent_link(k), name, figure.R_parent_bone_rest[k], figure.p_parent_bone[k])
+            )
         found.append(Transform(name, robot.sensor[k], figure.R_bone_body[k], figure.p_bone_body[k]))
     return found
 
 
-def _list_moving(figure: Figure) -> list[MovingFrame]:
+def _list_moving(robot: Robot) -> list[MovingFrame]:
     """(frame, child, R (n, 3, 3), p (n, 3)): the base in the world, and each bone that moves on its parent."""
-    found = []
+    figure, found = robot.figure, []
     for k, name in enumerate(figure.names):
         R = figure.R_parent_bone[:, k]
         if figure.kind[k] == "free":
             found.append((WORLD_LINK, BASE_LINK, R @ figure.R_parent_bone_rest[k].T, figure.p_world_free[:, 0]))
         elif figure.kind[k] != "rigid":
-            up = figure.names[figure.parent[k]] if figure.parent[k] >= 0 else WORLD_LINK
-            found.append((up, name, R, figure.offsets[:, k]))
+            found.append((robot.find_parent_link(k), name, R, figure.offsets[:, k]))
     return found
 
 

@@ -18,10 +18,12 @@ from ...model.skeleton import ONE_AXIS, Joint
 from ...model.take import WORLD
 from ._angles import count_flexion
 from .figure import Figure, legalise
+from .gltf import align_signs
 from .scene import Scene, number_file
 
 XmlValue = str | Floats | Sequence[float] | float | None  # in XML
 LOOP_AXIS_M = 0.1  # m between two points that hold the axis of a hinge which closes a loop
+POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")  # of a free bone, in tables of a motion
 RANGE_MIN_WIDTH = 1e-3  # rad or m: the least width of a range, since programs refuse a range without any
 
 
@@ -111,8 +113,13 @@ def describe_lost_threads(scene: Scene, form: str) -> list[Finding]:
     ]
 
 
+def list_quaternions(R: Floats) -> Floats:
+    """wxyz (n, 4), each on the side of the one before."""
+    return align_signs(rotation.to_quaternion(R))
+
+
 def widen_range(low: float, high: float) -> tuple[float, float]:
-    """An observed range, at least NARROW wide."""
+    """An observed range, at least RANGE_MIN_WIDTH wide."""
     more = max(RANGE_MIN_WIDTH - (high - low), 0.0) / 2
     return low - more, high + more
 

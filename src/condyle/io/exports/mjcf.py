@@ -8,14 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ...maths import rotation
 from ...maths.arrays import Floats
 from ...maths.series import segment_slices
 from ._angles import list_moves
 from .figure import Figure
-from .gltf import align_signs
 from .inertia import weigh_bones
 from .mechanism import (
+    POSE,
     RANGE_MIN_WIDTH,
     LoopClosure,
     add,
@@ -23,6 +22,7 @@ from .mechanism import (
     describe_lost_threads,
     format_weights,
     list_loops,
+    list_quaternions,
     make_title,
     to_xml,
     widen_range,
@@ -32,7 +32,6 @@ from .scene import FigureFormat, Scene, Written
 from .shapes import PART_COLOURS, Shapes, shape_bones
 
 MJCF_LETTERS, MJCF_FIRST_LETTER = r"[\w.-]", r"\w"
-POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 MUJOCO_BOUNDS = {"boundmass": "1e-9", "boundinertia": "1e-12"}  # MuJoCo refuses bodies of less mass than 1e-15
 
 # Colours, a floor and a sky; bones touch the floor and not each other.
@@ -73,10 +72,10 @@ def list_qpos(figure: Figure) -> tuple[list[str], Floats]:
         joint, kind = figure.joints[k], figure.kind[k]
         if kind == "free":
             columns += [f"{joint}_{part}" for part in POSE]
-            values += [figure.p_world_free[:, column[k]], _quaternions(figure.R_parent_bone[:, k])]
+            values += [figure.p_world_free[:, column[k]], list_quaternions(figure.R_parent_bone[:, k])]
         elif kind == "ball":
             columns += [f"{joint}_{part}" for part in POSE[3:]]
-            values.append(_quaternions(figure.turns[:, k]))
+            values.append(list_quaternions(figure.turns[:, k]))
         else:
             moves = list_moves(figure, k)[1]
             columns += [move.name for move in moves]
@@ -132,7 +131,7 @@ def _close_loops(equality: ET.Element, elements: dict[int, ET.Element], loops: S
 def _body(parent: ET.Element, figure: Figure, k: int, shapes: Shapes, lift: float) -> ET.Element:
     name, kind = figure.names[k], figure.kind[k]
     place = figure.p_parent_bone[k] + [0, 0, lift if kind == "free" else 0]
-    turn = _quaternions(figure.R_parent_bone_rest[[k]])[0]
+    turn = list_quaternions(figure.R_parent_bone_rest[[k]])[0]
     body = add(parent, "body", name=name, pos=place, quat=turn)
     if kind == "free":
         add(body, "freejoint", name=figure.joints[k])
@@ -148,7 +147,7 @@ def _body(parent: ET.Element, figure: Figure, k: int, shapes: Shapes, lift: floa
         add(body, "geom", class_="bone", type="capsule", size=shapes.thick, fromto=[0, 0, 0, *end])
     for centre, radius, colour in shapes.balls:
         add(body, "geom", class_="bone", type="sphere", size=radius, pos=centre, material=colour)
-    turn = _quaternions(figure.R_bone_body[[k]])[0]
+    turn = list_quaternions(figure.R_bone_body[[k]])[0]
     at = {"size": [shapes.box] * 3, "pos": figure.p_bone_body[k], "quat": turn}
     add(body, "site", name=f"{name}_sensor", type="box", **at, material="sensors")
     return body
@@ -164,11 +163,6 @@ def _floor(figure: Figure, thick: float) -> tuple[float, float]:
 def _lowest(figure: Figure, R: Floats, p: Floats) -> float:
     ends = p + (R @ figure.tip[..., None])[..., 0]
     return float(min(p[..., 2].min(), ends[..., 2].min()))
-
-
-def _quaternions(R: Floats) -> Floats:
-    """wxyz (n, 4), each on the side of the one before."""
-    return align_signs(rotation.to_quaternion(R))
 
 
 FORMAT = FigureFormat("mjcf", "MuJoCo model, z up, with its motion as qpos", ".xml", write_mjcf)

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from ..._version import __version__
-from ...errors import CondyleError
 from ...findings import Finding
 from ...model.anatomy import MAIN_CHILD, Part
 from ...model.skeleton import Between, Skeleton
 from ...model.values import dataclass
 from .figure import Figure
-from .rigs import RIGS, find_rig_names
+from .rigs import RIGS, find_one_person, find_rig_names
 from .scene import FigureFormat, Scene, Written
 
 # SlimeVR's lengths by the bones that have them; it has one for both sides.
@@ -87,11 +86,7 @@ def write_proportions(scene: Scene, path: Path) -> Written:
 def find_proportions(scene: Scene) -> dict[str, Lengths]:
     """{"slimevr" and "vrm": lengths by the program's names}; raises where there is not one person."""
     figure = scene.figure
-    people = [k for k in figure.free.tolist() if figure.parts[k]]
-    if len(people) != 1:
-        who = f"{len(people)} people" if people else "none whom names such as pelvis and thigh tell"
-        raise CondyleError(f"proportions are of one person, and the figure has {who}", code="no-lengths")
-    bones = np.flatnonzero(figure.root == people[0]).tolist()
+    bones = find_one_person(figure, "proportions are", code="no-lengths")
     along = {k: _measure_bone(scene.skeleton, figure, k) for k in bones}
     return {
         "slimevr": _fill_slimevr(scene.skeleton, figure, bones, along),

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 
 import numpy as np
 
-from ...errors import UsageError
+from ...errors import CondyleError, UsageError
 from ...findings import Finding, many
 from ...maths import rotation
 from ...maths.arrays import Floats
@@ -180,8 +180,7 @@ def name_rig(figure: Figure, rig: Rig) -> Figure:
 
     Joints keep their names: they are the anatomy's whatever the bones are called.
     """
-    people = [k for k in figure.free.tolist() if figure.parts[k]]
-    if not people:
+    if not figure.people:
         raise UsageError(
             f"{rig.title} names the bones of a person, and no names such as pelvis, chest and thigh tell one here; "
             "rename the bodies, or take --names bodies",
@@ -189,8 +188,7 @@ def name_rig(figure: Figure, rig: Rig) -> Figure:
         )
     names, findings = list(figure.names), list(figure.findings)
     given: set[int] = set()
-    for number, person in enumerate(people, 1):
-        bones = np.flatnonzero(figure.root == person).tolist()
+    for number, bones in enumerate(figure.people, 1):
         found = find_rig_names(figure, bones, rig)
         before = f"p{number}_" if number > 1 else ""
         for k, name in found.items():
@@ -200,6 +198,14 @@ def name_rig(figure: Figure, rig: Rig) -> Figure:
     order = sorted(range(len(names)), key=lambda k: k not in given)  # another of the same name gets a number, not these
     unique = dict(zip(order, legalise([names[k] for k in order], RIG_LETTERS), strict=True))
     return replace(figure, names=tuple(unique[k] for k in range(len(names))), findings=tuple(findings))
+
+
+def find_one_person(figure: Figure, what: str, way: str = "", *, code: str) -> list[int]:
+    """The bones of the only person; raises where there is none, or several, with what is of one and the way out."""
+    if len(figure.people) != 1:
+        who = f"{len(figure.people)} people" if figure.people else "none whom names such as pelvis and thigh tell"
+        raise CondyleError(f"{what} of one person, and the figure has {who}{way}", code=code)
+    return figure.people[0]
 
 
 def find_rig_names(figure: Figure, bones: Sequence[int], rig: Rig) -> dict[int, str]:

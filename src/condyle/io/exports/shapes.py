@@ -36,7 +36,7 @@ class Shapes:
     box: float
 
     def inertial(self) -> tuple[float, Floats, Floats]:
-        """Mass [kg], centre of mass (3,) [m], and inertia (3, 3) [kg m2] about it of the solids at DENSITY."""
+        """Mass [kg], centre of mass (3,) [m], and inertia (3, 3) [kg m2] about it of the solids at DENSITY_KG_M3."""
         mass, centre, own = [], [], []
         for end in self.rods:
             length = float(np.linalg.norm(end))

@@ -8,20 +8,20 @@ from pathlib import Path
 import numpy as np
 
 from ...findings import Finding
-from ...maths import rotation
 from ...maths.arrays import Floats
 from ...maths.euler import find_angles
 from ._angles import list_moves, name_hinge
 from .figure import Figure, legalise
-from .gltf import align_signs
 from .inertia import Inertial, weigh_bones
 from .mechanism import (
+    POSE,
     LoopClosure,
     add,
     align_axis,
     build_mechanism,
     format_weights,
     list_loops,
+    list_quaternions,
     make_title,
     to_xml,
     widen_range,
@@ -32,7 +32,6 @@ from .shapes import PART_COLOURS, Shapes, shape_bones
 
 URDF_LETTERS, URDF_FIRST_LETTER = r"[A-Za-z0-9_]", r"[A-Za-z]"  # what ROS allows
 WORLD_LINK, BASE_LINK = "world", "base"
-POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 BETWEEN_LINK_SHARE = 1e-3  # of a bone's mass and inertia: of the links between the three hinges of a ball joint
 EFFORT_LIMIT_NM, SPEED_LIMIT_RAD_S = (
     "1000",
@@ -93,6 +92,11 @@ class Robot:
         self.sensor = [next(links) for _ in figure.names]
         self.between = {k: tuple(next(links) for _ in self.moves[k][1:]) for k in several}
 
+    def find_parent_link(self, k: int) -> str:
+        """What a bone hangs on; a free one stands in the world."""
+        up = self.figure.parent[k]
+        return self.figure.names[up] if up >= 0 else WORLD_LINK
+
     def table(self) -> tuple[list[str], Floats]:
         """Names and values (n, c): pose of the base in the world [m], then angles [rad] and ways [m] of the joints."""
         figure = self.figure
@@ -102,7 +106,7 @@ class Robot:
             if kind == "free":
                 columns += [f"{self.joint[k][0]}_{part}" for part in POSE]
                 R = figure.R_parent_bone[:, k] @ figure.R_parent_bone_rest[k].T
-                values += [figure.p_world_free[:, 0], align_signs(rotation.to_quaternion(R))]
+                values += [figure.p_world_free[:, 0], list_quaternions(R)]
             elif k in self.moves:
                 columns += self.joint[k]
                 values.append(np.stack([move.values for move in self.moves[k]], axis=1))
@@ -138,7 +142,7 @@ def _joints(root: ET.Element, robot: Robot, k: int, weight: Inertial) -> None:
     figure, name, joints = robot.figure, robot.figure.names[k], robot.joint[k]
     rest, place = figure.R_parent_bone_rest[k], figure.p_parent_bone[k]
     kind = figure.kind[k]
-    up = figure.names[figure.parent[k]] if figure.parent[k] >= 0 else WORLD_LINK
+    up = robot.find_parent_link(k)
     if kind == "free":
         _weightless(add(root, "link", name=BASE_LINK), weight)
         _joint(root, joints[0], "floating", WORLD_LINK, BASE_LINK, np.eye(3), np.zeros(3))

@@ -6,12 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ...errors import CondyleError
 from .figure import Figure
 from .gltf import to_glb
-from .rigs import RIGS, find_rig_names
+from .rigs import RIGS, find_one_person, find_rig_names
 from .scene import FigureFormat, Scene, Written
 
 VRM_LICENCE = "https://vrm.dev/licenses/1.0/"  # the one document that VRM 1.0 allows; what it leaves open is forbidden
@@ -27,11 +25,7 @@ def write_vrm(scene: Scene, path: Path) -> Written:
 
 def describe_avatar(figure: Figure, name: str) -> dict[str, Any]:
     """VRMC_vrm of a figure with one person; node k is bone k. Raises where a bone is missing that VRM requires."""
-    people = [k for k in figure.free.tolist() if figure.parts[k]]
-    if len(people) != 1:
-        who = f"{len(people)} people" if people else "none whom names such as pelvis and thigh tell"
-        raise CondyleError(f"a VRM is of one person, and the figure has {who}; glb holds any", code="bad-tree")
-    bones = find_rig_names(figure, np.flatnonzero(figure.root == people[0]).tolist(), RIGS["vrm"])
+    bones = find_rig_names(figure, find_one_person(figure, "a VRM is", "; glb holds any", code="bad-tree"), RIGS["vrm"])
     missing = sorted(RIGS["vrm"].needed - set(bones.values()))
     if missing:
         raise CondyleError(

@@ -14,7 +14,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from ...errors import TYPO_ALIKE, CondyleError, UsageError, check_letters, join_command, suggest
+from ...errors import TYPO_ALIKE, CondyleError, UsageError, check_letters, join_command, name_file, suggest
 from ...findings import Finding
 from ...maths.spool import ARRAY_BYTES, largest_in_memory
 from ...model.progress import begin_step
@@ -77,10 +77,9 @@ def read_recording(path: str | os.PathLike[str], options: ReadOptions | None = N
     found, faults = _search(file, "columns" if options.columns is not None else options.format)
     begin_step(f"reading {file.name}{_describe_size(file.stat().st_size)}")
     try:
-        _check_length(file, found)
-        recording = apply_options(found.read(file, options), options, f"{found.title} file")
-    except CondyleError as error:
-        raise error.at(file) from None
+        with name_file(file):
+            _check_length(file, found)
+            recording = apply_options(found.read(file, options), options, f"{found.title} file")
     except OSError as error:
         raise _describe_unreadable(file, error) from None
     if recording.frames == 0 or not any(
@@ -151,10 +150,8 @@ def _find_named(name: str, file: Path) -> Format:
     plugins = find_plugins()
     if name not in plugins:
         raise UsageError(f"no format '{name}'; choose from {', '.join([*own, *plugins])}", code="bad-option")
-    try:
+    with name_file(file):
         return load_plugin(plugins[name])
-    except CondyleError as error:
-        raise error.at(file) from None
 
 
 def _load_plugins(faults: list[str]) -> Iterator[Format]:

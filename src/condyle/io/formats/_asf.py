@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import CondyleError
+from ...errors import CondyleError, name_file
 from ...maths.arrays import Floats
 from ...model.values import dataclass
 from ..tables.header import check_different
@@ -71,10 +71,8 @@ def find_skeleton(motion: Path) -> Path:
 
 def read_skeleton(path: Path) -> AsfSkeleton:
     """The skeleton in an ASF file; raises CondyleError that names it."""
-    try:
+    with name_file(path):
         return _parse(read_short_text(path))
-    except CondyleError as error:
-        raise error.at(path) from None
 
 
 def _parse(text: bytes) -> AsfSkeleton:

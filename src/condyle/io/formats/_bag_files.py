@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from ...errors import CondyleError
+from ...errors import CondyleError, import_extra
 from ...model.values import dataclass
 
 BAG, MCAP, SQLITE = b"#ROSBAG V", b"\x89MCAP0\r\n", b"SQLite format 3\x00"
@@ -87,26 +87,20 @@ def _find_decompressor(compression: str) -> Callable[[bytes, int], bytes]:
     """A function of the packed bytes and the most bytes to unpack."""
     if compression == "bz2":
         return bz2.BZ2Decompressor().decompress
-    try:
-        if compression == "lz4":
-            import lz4.frame  # type: ignore[import-untyped]
-
-            unpack: Callable[[bytes, int], bytes] = lz4.frame.LZ4FrameDecompressor().decompress
-            return unpack
-        if compression == "zstd":
-            return _find_zstd()
-    except ImportError:
-        raise CondyleError(
-            f'this bag is compressed by {compression}: pip install "condyle[ros]"', code="missing-extra"
-        ) from None
+    need = f"this bag is compressed by {compression}"
+    if compression == "lz4":
+        unpack: Callable[[bytes, int], bytes] = import_extra("lz4.frame", "ros", need).LZ4FrameDecompressor().decompress
+        return unpack
+    if compression == "zstd":
+        return _find_zstd(need)
     raise CondyleError(f"compression '{compression[:40]}' is not known", code="damaged-file")
 
 
-def _find_zstd() -> Callable[[bytes, int], bytes]:
+def _find_zstd(need: str) -> Callable[[bytes, int], bytes]:
     try:
         module = import_module("compression.zstd")  # Python 3.14
     except ImportError:
-        module = import_module("backports.zstd")
+        module = import_extra("backports.zstd", "ros", need)
 
     def unpack(data: bytes, bound: int) -> bytes:
         try:

@@ -7,13 +7,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...errors import CondyleError
-from ...findings import Finding
+from ...findings import Finding, list_some
 from ...maths.arrays import Bools, Floats, Ints
 from ...maths.spool import POSE_BYTES, blocks_of, empty, over_frames, seal
 from ...model.recording import Bodies
 from ...model.take import OwnSkeleton
 from ...model.values import dataclass
-from ..tables.header import list_some
 
 FARTHEST_OFFSET = 1e12  # of any unit: an offset beyond is no offset, and its square would overflow
 STILL_ANGLE = 1e-9  # deg or rad, a turn so small that it is the rounding of none

@@ -14,7 +14,6 @@ from ...findings import Finding, many
 from ...maths.arrays import Floats, Ints
 from ...maths.spool import BLOCK_BYTES, GrowingRows, empty, largest_in_memory, seal, spool_bytes
 from ...model.clock import LATEST
-from ...model.recording import width_of
 from ...model.values import dataclass
 from ..log_records import (
     FRAME_RECORD,
@@ -217,33 +216,15 @@ def _unite(layouts: list[Layout]) -> Layout:
 
 def _find_columns(layout: Layout, whole: Layout) -> Ints:
     """(3 + width,) columns of a layout's rows among those of the whole."""
-    turn, m, all_bodies = width_of(layout.convention.rotation), len(layout.bodies), len(whole.bodies)
     body = {name: k for k, name in enumerate(whole.bodies)}
     marker = {name: k for k, name in enumerate(whole.markers)}
-    bodies = np.array([body[name] for name in layout.bodies], np.int64).reshape(m, 1)
-    markers = np.array([marker[name] for name in layout.markers], np.int64).reshape(-1, 1)
-    return np.concatenate(
-        [
-            np.arange(3),
-            (3 + 3 * bodies + np.arange(3)).ravel(),
-            (3 + 3 * all_bodies + turn * bodies + np.arange(turn)).ravel(),
-            (3 + (3 + turn) * all_bodies + 3 * markers + np.arange(3)).ravel(),
-        ]
-    )
+    bodies, markers = [body[name] for name in layout.bodies], [marker[name] for name in layout.markers]
+    place, turned, points = whole.split(np.arange(3, 3 + whole.width))
+    return np.concatenate([np.arange(3), *(part.ravel() for part in (place[bodies], turned[bodies], points[markers]))])
 
 
 def _split(layout: Layout, rows: Floats) -> SourceFrames:
-    n, m, turn = len(rows), len(layout.bodies), width_of(layout.convention.rotation)
-    turned, marked = 3 + 3 * m, 3 + (3 + turn) * m
-    return SourceFrames(
-        layout,
-        rows[:, 0].astype(np.int64),
-        rows[:, 1],
-        rows[:, 2],
-        rows[:, 3:turned].reshape(n, m, 3),
-        rows[:, turned:marked].reshape(n, m, turn),
-        rows[:, marked:].reshape(n, -1, 3) if layout.markers else np.empty((n, 0, 3)),
-    )
+    return SourceFrames(layout, rows[:, 0].astype(np.int64), rows[:, 1], rows[:, 2], *layout.split(rows[:, 3:]))
 
 
 def tell_untimed(source: str, count: int, frame: int | None = None) -> Finding:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import CondyleError
+from ...errors import CondyleError, import_extra
 
 MATLAB_5 = b"MATLAB 5.0 MAT-file"
 MATLAB_73 = b"MATLAB 7.3 MAT-file"
@@ -124,10 +124,7 @@ class _File5:
 
 
 def _read_73(path: Path) -> dict[str, Any]:
-    try:
-        import h5py  # type: ignore[import-not-found,import-untyped,unused-ignore]
-    except ImportError:
-        raise CondyleError('MATLAB 7.3 files need h5py: pip install "condyle[matlab]"', code="missing-extra") from None
+    h5py = import_extra("h5py", "matlab", "MATLAB 7.3 files need h5py")
     left, room = [MOST_MATLAB_VALUES], [max(MATLAB_FREE_BYTES, int(MOST_MATLAB_RATIO * path.stat().st_size))]
 
     def convert(item: Any, depth: int = 0) -> Any:

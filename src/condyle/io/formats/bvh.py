@@ -1,4 +1,4 @@
-"""BVH: a hierarchy of joints and, per frame, their angles. Poses come out by place_bones kinematics."""
+"""BVH: a hierarchy of joints and, per frame, their angles. Poses come out by forward kinematics."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def _find_usual(values: Floats) -> Floats:
 def _compute_poses(
     joints: list[BvhJoint], bones: list[int], chain: BoneChain, values: Floats, absolute: bool
 ) -> tuple[Bodies, OwnSkeleton, list[Finding]]:
-    """Bodies, skeleton and findings by place_bones kinematics over all frames."""
+    """Bodies, skeleton and findings by forward kinematics over all frames."""
     starts = np.cumsum([0] + [len(joint.channels) for joint in joints])
     offsets = chain.offsets.copy()
     still = []

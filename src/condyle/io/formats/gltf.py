@@ -1,4 +1,4 @@
-"""GLB (binary glTF 2.0): poses of the joints of its skins, by place_bones kinematics of its animations."""
+"""GLB (binary glTF 2.0): poses of the joints of its skins, by forward kinematics of its animations."""
 
 from __future__ import annotations
 

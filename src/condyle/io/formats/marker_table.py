@@ -7,18 +7,10 @@ from pathlib import Path
 from ...errors import CondyleError
 from ...model.recording import Convention, Markers, Recording
 from ..format import Format, ReadOptions
-from ..tables.header import is_length
 from ..tables.rows import describe_truncation, hide_zeros
-from ..tables.table import Table, find_table, find_titled
+from ..tables.table import find_table, find_titled
 from ..tables.text import read_text
-from ..tables.vocabulary import (
-    TIME_UNITS,
-    ColumnMeaning,
-    find_stated_rate,
-    find_stated_unit,
-    read_bracketed_unit,
-    read_column_names,
-)
+from ..tables.vocabulary import TIME_UNITS, ColumnMeaning, read_column_names
 
 FEWEST_MARKERS = 3  # markers; fewer make no body
 
@@ -42,7 +34,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
         raise CondyleError(text, code="missing-column", line=table.names_line)
     wanted = [column for marker in markers for column in marker.position]
     values, _, cut = table.read(wanted if found.time is None else [*wanted, found.time])
-    unit, rate = find_unit(table), find_stated_rate(table.comments)
+    unit, rate = table.unit, table.rate
     facts = {"length": unit or "not stated", "markers": str(len(markers))}
     if skipped := sum(bool(thing.rotation) for thing in found.things):
         facts["orientations"] = f"{skipped} in the file, not used"
@@ -59,12 +51,6 @@ def read(path: Path, options: ReadOptions) -> Recording:
         facts=facts,
         findings=tuple(describe_truncation(len(values), None, cut)),
     )
-
-
-def find_unit(table: Table) -> str | None:
-    """Unit of length from brackets behind a column's name, or from a comment that speaks of units."""
-    said = (read_bracketed_unit(name) for name in table.names)
-    return next((unit for unit in said if unit and is_length(unit)), None) or find_stated_unit(table.comments)
 
 
 def _is_markers(found: ColumnMeaning) -> bool:

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from ...errors import CondyleError
+from ...findings import list_some
 from ...model.recording import Bodies, Convention, Markers, Recording
 from ...model.values import dataclass
 from ..format import Format, ReadOptions
@@ -84,7 +85,7 @@ def _read_bodies(storage: _Storage, options: ReadOptions) -> tuple[Recording, in
     facts = {"length": "m", "rotation": f"Euler XYZ in {'degrees' if degrees else 'radians'}"}
     read_too = set(names)
     if left := [name for name in _find_stems(columns) if name not in read_too]:
-        facts["not read"] = ", ".join(left[:8]) + (", ..." if len(left) > 8 else "")
+        facts["not read"] = list_some(left, 8, ", ...")
     return Recording(
         bodies=Bodies(tuple(names), parts[..., :3], parts[..., 3:]),
         time=storage.table.time(values, 0, options.rate),

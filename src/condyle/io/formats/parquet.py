@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import CondyleError
+from ...errors import CondyleError, import_extra
 from ...maths.arrays import Floats
 from ...maths.spool import empty
 from ...model.recording import Recording
@@ -16,6 +16,7 @@ from ..format import Format, ReadOptions
 from .csv import TakeTable, check_columns, make_recording
 
 PARQUET_MAGIC = b"PAR1"
+PARQUET_NEED = "Parquet needs pyarrow"
 PARQUET_READ_ROWS = 16_384  # at once
 PARQUET_FREE_BYTES = 64 * 2**20  # up to this size any compression ratio is harmless
 MOST_PARQUET_RATIO = 200.0  # of the numbers over the file
@@ -67,10 +68,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
 
 
 def _open(path: Path) -> Any:
-    try:
-        import pyarrow.parquet as pq  # type: ignore[import-untyped]
-    except ImportError:
-        raise CondyleError('Parquet needs pyarrow: pip install "condyle[parquet]"', code="missing-extra") from None
+    pq = import_extra("pyarrow.parquet", "parquet", PARQUET_NEED)
     try:
         return pq.ParquetFile(
             path,
@@ -103,7 +101,7 @@ def _check_size(metadata: Any, on_disk: int) -> None:
 
 def _read_numbers(column: Any, name: str) -> Floats:
     """A column as floats, null as NaN; time stamps and durations become seconds."""
-    import pyarrow as pa
+    import pyarrow as pa  # type: ignore[import-untyped]
 
     kind = column.type
     if name == "time" and (pa.types.is_timestamp(kind) or pa.types.is_duration(kind)):

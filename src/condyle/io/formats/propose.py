@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 from dataclasses import field, replace
 from pathlib import Path
@@ -11,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import CondyleError
+from ...findings import list_some
 from ...maths.arrays import Floats
 from ...model.recording import QUATERNIONS
 from ...model.values import dataclass
@@ -18,8 +17,8 @@ from ..tables.guess import find_quaternions, find_time_unit, guess
 from ..tables.rows import read_number
 from ..tables.table import TRUTHS, Table, find_table
 from ..tables.text import first_block, to_utf8, unify_line_ends
-from ..tables.vocabulary import TIME_UNITS, ColumnMeaning, find_stated_rate, read_column_names
-from .marker_table import find_unit
+from ..tables.vocabulary import TIME_UNITS, ColumnMeaning, read_column_names
+from ..toml_file import spell_key, spell_value
 
 PROPOSED_FROM_BYTES = 2**21  # of a file that are looked at
 PROPOSED_FROM_ROWS = 5000
@@ -48,13 +47,13 @@ class _Draft:
     def column(self, k: int) -> str:
         """How a 0-based column is called in the map."""
         name = self.table.names[k]
-        return json.dumps(name) if name and self.table.names.count(name) == 1 else str(k + 1)
+        return spell_value(name) if name and self.table.names.count(name) == 1 else str(k + 1)
 
     def columns(self, ks: Sequence[int]) -> str:
         return "[" + ", ".join(self.column(k) for k in ks) + "]"
 
     def add_thing(self, name: str, position: Sequence[int], rotation: Sequence[int]) -> None:
-        key = name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
+        key = spell_key(name)
         if not rotation:
             self.body.append(f"markers.{key} = {self.columns(position)}")
             return
@@ -62,9 +61,9 @@ class _Draft:
         self.body.append(f"orientation = {self.columns(rotation)}")
 
     def add_unit(self) -> None:
-        unit = find_unit(self.table)
+        unit = self.table.unit
         if unit is not None:
-            self.head.append(f"unit = {json.dumps(unit)}")
+            self.head.append(f"unit = {spell_value(unit)}")
             self.reasons.append(f"the file says that lengths are in {unit}")
         else:
             self.head.append('# unit = "mm"  # not stated: give it if you know it')
@@ -88,9 +87,8 @@ class _Draft:
 
     def add_time(self, column: int | None, unit: str | None, values: Floats, long: bool) -> None:
         if column is None:
-            rate = find_stated_rate(self.table.comments)
             unknown = "# rate = 100  # no column of time was found: give the rate in Hz"
-            self.head.append(f"rate = {rate:g}" if rate else unknown)
+            self.head.append(f"rate = {self.table.rate:g}" if self.table.rate else unknown)
             return
         time = values[:, column]
         self.head.append(f"time = {self.column(column)}")
@@ -189,7 +187,7 @@ def _propose_by_names(table: Table, names: ColumnMeaning, values: Floats, stem: 
     left = [label for k in names.rest if (label := table.labels[k])]
     left += [thing.name for thing in names.things if thing.name not in chosen]
     if left:
-        draft.reasons.append("not used: " + ", ".join(left[:8]) + (" ..." if len(left) > 8 else ""))
+        draft.reasons.append("not used: " + list_some(left, 8, " ..."))
     return draft.proposal()
 
 

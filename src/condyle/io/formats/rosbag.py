@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import CondyleError
-from ...findings import Finding
+from ...findings import Finding, list_some
 from ...maths.arrays import Floats
 from ...maths.spool import GrowingRows, one_of_many, seal, side_by_side
 from ...model.recording import Bodies, Convention, Recording
@@ -189,7 +189,7 @@ def _compose(above: tuple[Floats, Floats], below: tuple[Floats, Floats]) -> tupl
 def _describe_left_out(names: list[str], why: str, severity: str) -> list[Finding]:
     if not names:
         return []
-    shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+    shown = list_some(names, 6, ", ...")
     text = f"left out: {shown} ({why})"
     return [Finding("frames-left-out", severity, text, tuple(names), value=float(len(names)))]  # type: ignore[arg-type]
 

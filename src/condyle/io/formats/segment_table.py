@@ -26,8 +26,7 @@ from ..tables.guess import are_unit
 from ..tables.rows import describe_truncation, take_columns
 from ..tables.table import Table, find_table, find_titled
 from ..tables.text import first_block, read_text
-from ..tables.vocabulary import TIME_UNITS, find_stated_rate, read_column_names
-from .marker_table import find_unit
+from ..tables.vocabulary import TIME_UNITS, read_column_names
 
 FEWEST_SEGMENTS = 2
 SAMPLED_ROWS = 20  # that tell whether four numbers are of unit length
@@ -88,7 +87,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
         )
         raise CondyleError(text, code="missing-column", line=table.names_line)
     found = read_column_names(table.names)
-    unit, rate = find_unit(table), find_stated_rate(table.comments)
+    unit, rate = table.unit, table.rate
     names = tuple(columns.names[k] for k in own)
     pairs = ", ".join(f"{name} with {turn}" for name, turn in zip(names, columns.turns, strict=True))
     text = f"points and quaternions were paired by the motion: {pairs}; if that is wrong, write a column map"

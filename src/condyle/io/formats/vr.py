@@ -18,7 +18,7 @@ from ..tables.long_rows import gather_frames, number_sensors
 from ..tables.rows import describe_truncation
 from ..tables.table import find_table, find_titled
 from ..tables.text import read_text
-from ..tables.vocabulary import TIME_UNITS, ColumnMeaning, Thing, find_stated_rate, find_stated_unit, read_column_names
+from ..tables.vocabulary import TIME_UNITS, ColumnMeaning, Thing, find_stated_unit, read_column_names
 from .csv import looks_like as is_condyle_csv
 
 UNITY = ("rot", "rotation", "rotations")  # a Unity Transform has a position and a rotation, which is a quaternion
@@ -66,7 +66,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     position, quaternion = poses[..., :3], poses[..., 3:]
     names = _make_labels([device.name or path.stem.strip() or "device" for device in devices])
     convention, facts = _describe(found, table.names, long)
-    unit, rate = find_stated_unit(table.comments), find_stated_rate(table.comments)
+    unit, rate = find_stated_unit(table.comments), table.rate
     if unit is not None:
         convention, facts["length"] = convention.but(unit=unit, stated=convention.stated | {"unit"}), unit
     if rate is not None:

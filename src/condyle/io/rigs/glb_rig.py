@@ -139,18 +139,9 @@ def _separate(node: dict[str, Any], R: Floats, above: int, rest: _Rest) -> dict[
 
 
 def _animate(clip: RigClip, rest: _Rest, number: int, buffer: GlbBuffer) -> dict[str, Any]:
-    time = buffer.add((clip.time - clip.time[0]).astype(np.float32), "SCALAR", bounds=True)
-    samplers: list[dict[str, Any]] = []
-    channels: list[dict[str, Any]] = []
-
-    def follow(bone: int, path: str, values: Floats) -> None:
-        kind = "VEC4" if path == "rotation" else "VEC3"
-        output = buffer.add(values.astype(np.float32), kind)
-        channels.append({"sampler": len(samplers), "target": {"node": rest.joints[bone], "path": path}})
-        samplers.append({"input": time, "output": output, "interpolation": "LINEAR"})
-
-    follow(clip.placed, "translation", rest.find_place(clip, clip.placed))
-    for bone in range(len(rest.joints)):
-        q = rotation.to_quaternion(rest.find_local(clip, bone))
-        follow(bone, "rotation", align_signs(q[:, [1, 2, 3, 0]]))
-    return {"name": f"take {number}", "samplers": samplers, "channels": channels}
+    turns = (rotation.to_quaternion(rest.find_local(clip, bone)) for bone in range(len(rest.joints)))
+    tracks = [
+        (rest.joints[clip.placed], "translation", rest.find_place(clip, clip.placed)),
+        *((node, "rotation", align_signs(q[:, [1, 2, 3, 0]])) for node, q in zip(rest.joints, turns, strict=True)),
+    ]
+    return buffer.animate(f"take {number}", clip.time, tracks)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ...errors import CondyleError
+from ...errors import CondyleError, name_file
 from ..atomic import read_small
 from ..formats import bvh, gltf
 from ..toml_file import read_toml
@@ -25,13 +25,11 @@ def read_rig(path: str | os.PathLike[str]) -> RigFile:
     """The rig of a BVH or GLB file, which needs no motion of its own."""
     file = Path(path)
     head = read_small(file, RIG_HEAD_BYTES)
-    try:
+    with name_file(file):
         if gltf.looks_like(head):
             return read_glb_rig(file)
         if bvh.looks_like(head):
             return read_bvh_rig(file)
-    except CondyleError as error:
-        raise error.at(file) from None
     raise CondyleError("is neither BVH nor GLB; export the rig as one of them", code="unknown-format", path=file)
 
 

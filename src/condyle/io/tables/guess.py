@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...findings import many
+from ...findings import list_some, many
 from ...maths.arrays import Bools, Floats
 from ...model.values import dataclass
-from .vocabulary import TIME_UNITS
+from .vocabulary import TIME_UNITS, Thing
 
 FEWEST_GUESSED_ROWS = 10
 MOST_GUESSED_COLUMNS = 4000
@@ -21,18 +21,10 @@ MOST_STEP_SHARE = 0.1  # a step against the range: positions move on, they do no
 
 
 @dataclass(frozen=True)
-class PoseColumns:
-    """Columns (0-based) of one body; rotation empty for a marker."""
-
-    position: tuple[int, ...]
-    rotation: tuple[int, ...]
-
-
-@dataclass(frozen=True)
 class Guess:
-    """kind "quaternion", "matrix", "angles" or "" for markers; reasons: one sentence each."""
+    """poses: without names; kind: "quaternion", "matrix", "angles" or "" for markers; reasons: one sentence each."""
 
-    poses: tuple[PoseColumns, ...]
+    poses: tuple[Thing, ...]
     kind: str
     time: int | None
     reasons: tuple[str, ...]
@@ -59,7 +51,7 @@ def guess(values: Floats, time: int | None = None) -> Guess | str:
         reasons.append(f"columns {_describe_spans(groups)} hold {what}")
         if width > 9:
             poses = [
-                PoseColumns(tuple(g[3:12:4]), tuple(g[4 * i + j] for i in range(3) for j in range(3))) for g in groups
+                Thing("", tuple(g[3:12:4]), tuple(g[4 * i + j] for i in range(3) for j in range(3))) for g in groups
             ]
             return Guess(tuple(poses), kind, clock, tuple(reasons))
         positions = _find_beside(free, groups)
@@ -67,7 +59,7 @@ def guess(values: Floats, time: int | None = None) -> Guess | str:
             spans = _describe_spans(groups)
             return f"columns {spans} look like {what}, but no three columns beside each could be its position"
         reasons.append(f"columns {_describe_spans(positions)} stand beside them: positions")
-        poses = [PoseColumns(tuple(p), tuple(g)) for p, g in zip(positions, groups, strict=True)]
+        poses = [Thing("", tuple(p), tuple(g)) for p, g in zip(positions, groups, strict=True)]
         return Guess(tuple(poses), kind, clock, tuple(reasons))
     return (
         _guess_angles(values, clock, counter, reasons)
@@ -190,7 +182,7 @@ def _guess_angles(values: Floats, clock: int | None, counter: int | None, reason
         if count == 0 or left > 2:
             continue
         starts = [first + k * width for k in range(count)]
-        poses = [PoseColumns((s, s + 1, s + 2), (s + 3, s + 4, s + 5)) for s in starts]
+        poses = [Thing("", (s, s + 1, s + 2), (s + 3, s + 4, s + 5)) for s in starts]
         turns = values[:, [j for pose in poses for j in pose.rotation]]
         places = values[:, [j for pose in poses for j in pose.position]]
         if _is_angle_like(turns) and _is_smooth(places) and not _do_turn_over(places).any():
@@ -230,7 +222,7 @@ def _guess_markers(values: Floats, free: Sequence[int], clock: int | None, reaso
     moving = values[:, list(free)]
     if len(free) < 9 or len(free) % 3 or not _is_smooth(moving) or _do_turn_over(moving).any():
         return None
-    poses = tuple(PoseColumns(tuple(free[k : k + 3]), ()) for k in range(0, len(free), 3))
+    poses = tuple(Thing("", tuple(free[k : k + 3]), ()) for k in range(0, len(free), 3))
     told = f"{len(free)} columns that move smoothly, in threes: positions without orientations"
     return Guess(poses, "", clock, (*reasons, told))
 
@@ -243,5 +235,4 @@ def _describe_nothing(free: Sequence[int]) -> str:
 
 
 def _describe_spans(groups: Sequence[Sequence[int]]) -> str:
-    shown = ", ".join(f"{group[0] + 1}-{group[-1] + 1}" for group in groups[:6])
-    return shown + (" ..." if len(groups) > 6 else "")
+    return list_some([f"{group[0] + 1}-{group[-1] + 1}" for group in groups], 6, " ...")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from ...errors import CondyleError, UsageError
-from ...findings import Finding
+from ...findings import Finding, list_some
 from ...model.units import metres_per
 
 
@@ -71,9 +71,3 @@ def number_repeats(names: Sequence[str], word: str, pattern: str = "{}_{}") -> t
         return tuple(found), []
     text = f"several {word}s have the same name; from the second on they are called {list_some(renamed)}"
     return tuple(found), [Finding("renamed-bodies", "info", text, tuple(renamed), count=len(renamed))]
-
-
-def list_some(names: Sequence[str], most: int = 5) -> str:
-    """The first of many names, and how many more there are."""
-    shown = ", ".join(names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

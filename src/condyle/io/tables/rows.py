@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 from functools import cache, partial
 from struct import Struct
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +19,6 @@ from ...maths.spool import blocks, empty, over_frames, seal
 from ...model.progress import tell_share
 from .stamps import LIKE_A_TIME, count_from_first, read_stamps
 from .text import Text, as_bytes, change_lines, decode, first_block, unify_line_ends, with_line_feeds
-
-Row = TypeVar("Row")
 
 
 class Cut(IntEnum):
@@ -279,29 +277,16 @@ def _read_carefully(
             row.append(number)
         return row
 
-    values, broken = read_each_row(body, numbers, line=line)
-    return np.array([row for row in values if row is not None], np.float64).reshape(-1, width), broken
-
-
-def read_each_row(rows: bytes, read: Callable[[bytes], Row], *, line: int) -> tuple[list[Row | None], bool]:
-    """What `read` makes of each line, None of a blank one; and whether the last row was broken and left out.
-
-    read  raises CondyleError, without a line, at a broken row; one that is not the last raises with its line
-    """
-    found: list[Row | None] = []
-    fault: CondyleError | None = None
-    for k, raw in enumerate(rows.split(b"\n")):
-        if not raw.strip():
-            found.append(None)
-            continue
-        if fault is not None:
+    values: list[list[float]] = []
+    fault: CondyleError | None = None  # of the last row, unless another follows
+    for k, raw in enumerate(body.split(b"\n")):
+        if raw.strip() and fault is not None:
             raise fault
         try:
-            found.append(read(raw))
+            values += [numbers(raw)] if raw.strip() else []
         except CondyleError as error:
             fault = CondyleError(error.text, code=error.code, line=line + k, column=error.column)
-            found.append(None)
-    return found, fault is not None
+    return np.array(values, np.float64).reshape(-1, width), fault is not None
 
 
 def parse_picked(
@@ -309,7 +294,7 @@ def parse_picked(
 ) -> tuple[Floats, int]:
     """Like `parse_rows`, of the numbers that `pick` takes out of a line: for rows that hold words as well.
 
-    pick     raises at a broken row, as in `read_each_row`
+    pick     raises CondyleError, without a line, at a broken row
     columns  0-based, from which it takes them: for messages, as the labels
     """
     fault: CondyleError | None = None

@@ -14,8 +14,10 @@ from ...errors import CondyleError
 from ...maths.arrays import Floats
 from ...maths.spool import over_frames
 from ...model.values import dataclass
+from .header import is_length
 from .rows import parse_picked, parse_rows, read_cells, read_number, split_row, split_whole_row
 from .text import Text, as_bytes, change_lines, decode, first_block, read_head_lines
+from .vocabulary import find_stated_rate, find_stated_unit, read_bracketed_unit
 
 SEPARATORS: dict[str, bytes | None] = {"\t": b"\t", ";": b";", ",": b",", "|": b"|", " ": None}
 COMMENT = re.compile(r"\s*(#|%|//)")
@@ -66,6 +68,17 @@ class Table:
             for number, line in enumerate(self.above, 1)
             if number < self.names_line or COMMENT.match(line)
         )
+
+    @property
+    def unit(self) -> str | None:
+        """Unit of length from brackets behind a column's name, or from a comment that speaks of units."""
+        said = (read_bracketed_unit(name) for name in self.names)
+        return next((unit for unit in said if unit and is_length(unit)), None) or find_stated_unit(self.comments)
+
+    @property
+    def rate(self) -> float | None:
+        """[Hz] that a comment states."""
+        return find_stated_rate(self.comments)
 
     @property
     def labels(self) -> tuple[str, ...]:

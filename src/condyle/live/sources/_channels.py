@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import CondyleError, UsageError
+from ...findings import list_some
 from ...io.log_records import Layout
 from ...io.tables.vocabulary import Thing, read_column_names
 from ...maths.arrays import Floats, Ints
@@ -41,7 +42,7 @@ def read_channels(word: str, labels: Sequence[str], units: Sequence[str] = ()) -
     things = read_column_names(labels).things
     kinds = Counter(thing.kind for thing in things if thing.position and thing.kind)
     if not kinds:
-        listed = ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")
+        listed = list_some(labels, 8, ", ...")
         text = (
             f"{word} has no channels of a body's place and rotation, such as hip_x hip_y hip_z hip_qw hip_qx hip_qy "
             f"hip_qz; its channels are {listed or 'not named'}"

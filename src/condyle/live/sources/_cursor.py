@@ -55,11 +55,11 @@ class Cursor:
         self.skip(count * kind.itemsize)
         return np.frombuffer(self.data, kind, count, begin)
 
-    def name(self) -> str:
-        """Text that ends with a zero byte; letters that are none become marks."""
+    def name(self, fill: int = 1) -> str:
+        """Text that ends with zero bytes, up to a multiple of `fill`; letters that are none become marks."""
         rest = bytes(self.data[self.at : self.at + LONGEST_NAME_BYTES + 1])
         length = rest.find(b"\0")
         if length < 0:
-            raise PacketError(f"the name at byte {self.at} does not end")
-        self.at += length + 1
+            raise PacketError(f"the text at byte {self.at} does not end")
+        self.skip(min(length + fill - length % fill, self.left))
         return rest[:length].decode(errors="replace")

@@ -10,7 +10,6 @@ import numpy as np
 
 from ...io.log_records import Layout
 from ...maths.arrays import Floats
-from ...model.recording import width_of
 from ..source import Packet, PacketError, now
 from ._sockets import Datagram, open_udp, receive
 
@@ -27,7 +26,6 @@ class Gatherer:
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self._turn = width_of(layout.convention.rotation)
         self._columns: dict[str, int] = {}
         self._frame: dict[str, Floats] = {}
         self._device = math.nan
@@ -53,14 +51,12 @@ class Gatherer:
         return [self._end()] if self._frame and now() - self._begun > FRAME_MAX_S else []
 
     def _end(self) -> Packet:
-        m, turn = len(self._columns), self._turn
-        if m != len(self.layout.bodies):
+        if len(self._columns) != len(self.layout.bodies):
             self.layout = replace(self.layout, bodies=tuple(self._columns))
-        values = np.full((3 + turn) * m, np.nan)
+        values = np.full(self.layout.width, np.nan)
+        position, orientation, _ = self.layout.split(values)
         for body, numbers in self._frame.items():
-            k = self._columns[body]
-            values[3 * k : 3 * k + 3] = numbers[:3]
-            values[3 * m + turn * k : 3 * m + turn * (k + 1)] = numbers[3:]
+            position[self._columns[body]], orientation[self._columns[body]] = numbers[:3], numbers[3:]
         self._frame = {}
         return Packet(self.layout, self._device, self._begun, values)
 

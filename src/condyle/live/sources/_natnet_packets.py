@@ -6,6 +6,8 @@ Read by what the vendor publishes of its protocol. Whatever the bytes, reading i
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -140,20 +142,28 @@ def _read_rigid_body(cursor: Cursor, version: tuple[int, int]) -> tuple[str, int
 
 def read_frame(cursor: Cursor, version: tuple[int, int]) -> NatNetFrame:
     """FRAME: sections of markers, bodies, skeletons, plates and devices, of which the bodies and the time are kept."""
-    (number,) = cursor.unpack(_INT)
     sized = version >= (4, 1)
-    _skip_marker_sets(cursor, sized)
-    _skip_items(cursor, sized, MOST_MARKERS, _MARKER_BYTES)
+
+    def skip(section: Callable[[Cursor], None]) -> None:
+        """A section that is not kept; of newer versions it says how long it is."""
+        if sized:
+            cursor.skip(4)
+            cursor.skip(cursor.count(_INT, cursor.left, 1))
+        else:
+            section(cursor)
+
+    (number,) = cursor.unpack(_INT)
+    skip(_skip_marker_sets)
+    skip(partial(_skip_items, each=_MARKER_BYTES))
     count = cursor.count(_INT, MOST_RIGID_BODIES, _POSE.itemsize)
     if sized:
         cursor.skip(4)
     poses = cursor.array(_POSE, count)
-    _skip_skeletons(cursor, sized)
-    if sized:
-        _skip_sized(cursor)  # assets
-    _skip_items(cursor, sized, MOST_MARKERS, _LABELLED_BYTES)
-    _skip_channels(cursor, sized)
-    _skip_channels(cursor, sized)
+    skip(_skip_skeletons)
+    skip(lambda cursor: None)  # assets, which older versions have not
+    skip(partial(_skip_items, each=_LABELLED_BYTES))
+    skip(_skip_channels)  # of plates
+    skip(_skip_channels)  # of devices
     _, _, time = cursor.unpack(_SUFFIX)
     if not np.isfinite(time):
         raise PacketError("its time is no number")
@@ -167,43 +177,25 @@ def read_frame(cursor: Cursor, version: tuple[int, int]) -> NatNetFrame:
     )
 
 
-def _skip_sized(cursor: Cursor) -> None:
-    """A section that says how long it is."""
-    cursor.skip(4)
-    cursor.skip(cursor.count(_INT, cursor.left, 1))
+def _skip_items(cursor: Cursor, each: int) -> None:
+    """Markers, of so many bytes each."""
+    cursor.skip(each * cursor.count(_INT, MOST_MARKERS, each))
 
 
-def _skip_items(cursor: Cursor, sized: bool, most: int, each: int) -> None:
-    """A section of so many items of one size."""
-    if sized:
-        _skip_sized(cursor)
-    else:
-        cursor.skip(each * cursor.count(_INT, most, each))
-
-
-def _skip_marker_sets(cursor: Cursor, sized: bool) -> None:
-    if sized:
-        _skip_sized(cursor)
-        return
+def _skip_marker_sets(cursor: Cursor) -> None:
     for _ in range(cursor.count(_INT, MOST_SETS, 5)):
         cursor.name()
-        cursor.skip(_MARKER_BYTES * cursor.count(_INT, MOST_MARKERS, _MARKER_BYTES))
+        _skip_items(cursor, _MARKER_BYTES)
 
 
-def _skip_skeletons(cursor: Cursor, sized: bool) -> None:
-    if sized:
-        _skip_sized(cursor)
-        return
+def _skip_skeletons(cursor: Cursor) -> None:
     for _ in range(cursor.count(_INT, MOST_SETS, 8)):
         cursor.skip(4)
         cursor.skip(_POSE.itemsize * cursor.count(_INT, MOST_RIGID_BODIES, _POSE.itemsize))
 
 
-def _skip_channels(cursor: Cursor, sized: bool) -> None:
+def _skip_channels(cursor: Cursor) -> None:
     """Plates or devices: each has channels, each of those a number of samples."""
-    if sized:
-        _skip_sized(cursor)
-        return
     channels = 0
     for _ in range(cursor.count(_INT, MOST_SETS, 8)):
         cursor.skip(4)

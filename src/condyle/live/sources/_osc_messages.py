@@ -10,11 +10,12 @@ import struct
 from typing import NamedTuple
 
 from ..source import PacketError
-from ._cursor import LONGEST_NAME_BYTES, Cursor
+from ._cursor import Cursor
 
 MOST_MESSAGES = 250  # of one datagram
 MOST_ARGUMENTS = 64  # of one message
 MOST_DEPTH = 4  # bundles in bundles
+TEXT_FILL_BYTES = 4  # bytes of a multiple of which texts have so many
 _BUNDLE = b"#bundle\0"
 _SIZE = struct.Struct(">i")
 _KINDS = {"i": struct.Struct(">i"), "f": struct.Struct(">f"), "d": struct.Struct(">d"), "h": struct.Struct(">q")}
@@ -56,10 +57,10 @@ def _read_element(data: memoryview, found: list[OscMessage], depth: int) -> None
 
 
 def _read_message(cursor: Cursor) -> OscMessage:
-    address = _read_text(cursor)
+    address = cursor.name(TEXT_FILL_BYTES)
     if not address.startswith("/"):
         raise PacketError("is no OSC message: its address does not begin with a slash")
-    tags = _read_text(cursor) if cursor.left else ","
+    tags = cursor.name(TEXT_FILL_BYTES) if cursor.left else ","
     if not tags.startswith(",") or len(tags) > MOST_ARGUMENTS:
         raise PacketError(f"'{address[:80]}' has no list of its arguments, or a very long one")
     arguments: list[float | str | bool | None] = []
@@ -67,7 +68,7 @@ def _read_message(cursor: Cursor) -> OscMessage:
         if tag in _KINDS:
             arguments.append(cursor.unpack(_KINDS[tag])[0])
         elif tag in "sS":
-            arguments.append(_read_text(cursor))
+            arguments.append(cursor.name(TEXT_FILL_BYTES))
         elif tag in _WORDS:
             arguments.append(_WORDS[tag])
         elif tag == "b":
@@ -78,13 +79,3 @@ def _read_message(cursor: Cursor) -> OscMessage:
         elif tag not in "[]":
             raise PacketError(f"'{address[:80]}' has an argument of the kind '{tag}', which is not OSC 1.0")
     return OscMessage(address, tuple(arguments))
-
-
-def _read_text(cursor: Cursor) -> str:
-    """Text that ends with a zero byte, filled up to four."""
-    rest = bytes(cursor.data[cursor.at : cursor.at + LONGEST_NAME_BYTES + 1])
-    length = rest.find(b"\0")
-    if length < 0:
-        raise PacketError(f"the text at byte {cursor.at} does not end")
-    cursor.skip(min(length + 4 - length % 4, cursor.left))
-    return rest[:length].decode(errors="replace")

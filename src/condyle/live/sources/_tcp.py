@@ -5,7 +5,7 @@ from __future__ import annotations
 import select
 import socket
 import time
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from ...errors import CondyleError
 from ..source import Packet, PacketError, now
@@ -15,7 +15,16 @@ from ._sockets import find_host
 CONNECT_TIMEOUT_S = 3.0
 RECONNECT_PERIOD_S = 0.5  # s between two tries to reach a server that went away
 TCP_CHUNK_BYTES = 2**16
-Header = TypeVar("Header")
+
+
+class StreamHeader(Protocol):
+    """What is known of a message before its body: how many bytes of it follow."""
+
+    @property
+    def size(self) -> int: ...
+
+
+Header = TypeVar("Header", bound=StreamHeader)
 
 
 class Connection:
@@ -99,10 +108,6 @@ class StreamSource(Generic[Header]):
         """The header, or None where no body is read behind it; raises PacketError where it is none."""
         raise NotImplementedError
 
-    def _count_body(self, header: Header) -> int:
-        """Bytes behind a header."""
-        raise NotImplementedError
-
     def _take(self, header: Header, body: bytes, arrival: float) -> list[Packet]:
         """The packets that a message ends; raises PacketError where it is none of the protocol's."""
         raise NotImplementedError
@@ -138,7 +143,7 @@ class StreamSource(Generic[Header]):
         skipped = min(self._passed, len(self._buffer))
         del self._buffer[:skipped]
         self._passed -= skipped
-        need = self.head_bytes if self._header is None else self._count_body(self._header)
+        need = self.head_bytes if self._header is None else self._header.size
         if self._passed or len(self._buffer) < need:
             return None
         part = bytes(self._buffer[:need])

@@ -25,10 +25,10 @@ VRPN_POSE = struct.Struct(">iI7d")  # sensor, nothing, place, quaternion xyzw
 
 
 class VrpnHeader(NamedTuple):
-    """What is known of a message before its body: bytes that follow, with what fills them up; time [s]."""
+    """What is known of a message before its body: bytes that follow, and how many of them are used; time [s]."""
 
     size: int
-    padded: int
+    used: int
     time: float
     sender: int
     kind: int
@@ -46,7 +46,7 @@ def read_header(data: bytes) -> VrpnHeader:
     size = length - VRPN_HEADER.size
     if not 0 <= size <= MOST_MESSAGE_BYTES:
         raise PacketError(f"a message of {length} bytes is none of VRPN")
-    return VrpnHeader(size, size + -size % MESSAGE_ALIGN_BYTES, seconds + micros / 1e6, sender, kind)
+    return VrpnHeader(size + -size % MESSAGE_ALIGN_BYTES, size, seconds + micros / 1e6, sender, kind)
 
 
 def read_name(body: bytes) -> str:

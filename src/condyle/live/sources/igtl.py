@@ -33,9 +33,6 @@ class IgtlSource(StreamSource[IgtlHeader]):
         self._passed = header.size
         return None
 
-    def _count_body(self, header: IgtlHeader) -> int:
-        return header.size
-
     def _take(self, header: IgtlHeader, body: bytes, arrival: float) -> list[Packet]:
         packets: list[Packet] = []
         for pose in read_body(header, body):

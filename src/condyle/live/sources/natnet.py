@@ -146,11 +146,10 @@ class NatnetSource:
         if self._layout is None or not all(number in self._columns for number in ids):
             self._name_bodies(ids)
         assert self._layout is not None
-        m = len(self._columns)
-        values = np.full(7 * m, np.nan)
+        values = np.full(self._layout.width, np.nan)
+        position, quaternion, _ = self._layout.split(values)
         columns = np.array([self._columns[number] for number in ids], np.int64)[frame.tracked]
-        values[: 3 * m].reshape(m, 3)[columns] = frame.position[frame.tracked]
-        values[3 * m :].reshape(m, 4)[columns] = frame.quaternion[frame.tracked]
+        position[columns], quaternion[columns] = frame.position[frame.tracked], frame.quaternion[frame.tracked]
         return Packet(self._layout, frame.time, arrival, values)
 
     def _name_bodies(self, ids: list[int]) -> None:

@@ -47,9 +47,6 @@ class QualisysSource(StreamSource[QualisysHeader]):
     def _read_head(self, part: bytes) -> QualisysHeader:
         return read_header(part)
 
-    def _count_body(self, header: QualisysHeader) -> int:
-        return header.size
-
     def _take(self, header: QualisysHeader, body: bytes, arrival: float) -> list[Packet]:
         if header.kind == ERROR:
             self._fault = f"the server says: {read_text(body)}"

@@ -58,11 +58,8 @@ class VrpnSource(StreamSource[VrpnHeader]):
         self._greeted = True
         return None
 
-    def _count_body(self, header: VrpnHeader) -> int:
-        return header.padded
-
     def _take(self, header: VrpnHeader, body: bytes, arrival: float) -> list[Packet]:
-        body = body[: header.size]
+        body = body[: header.used]
         if header.kind in (SENDER_NAME, KIND_NAME):
             names = self._senders if header.kind == SENDER_NAME else self._kinds
             if len(names) >= VRPN_MOST_NAMES:
