@@ -57,6 +57,12 @@ def test_another_severity_is_told_apart() -> None:
     assert merge_findings(mixed) == [mixed[2], *mixed[:2]]
 
 
+def test_a_slip_stands_before_the_length_of_the_unit_that_was_taken() -> None:
+    slip = Finding("slip", "warning", "", ("b",), value=0.01, unit="m")
+    unit = Finding("unit-assumed", "warning", "", value=1.0, unit="m")
+    assert merge_findings([unit, slip]) == [slip, unit]
+
+
 def test_findings_of_one_cause_stand_together_and_count_once_the_most_harmful_first() -> None:
     small, large = (Finding("large-residual", "warning", "", ("a",), value=size, unit="m") for size in (0.002, 0.02))
     slip = Finding("slip", "warning", "", ("b",), value=0.01, unit="m")

@@ -267,12 +267,14 @@ def count_causes(findings: Iterable[Finding]) -> int:
 
 def _sort_by_harm(findings: Sequence[Finding]) -> list[Finding]:
     """Errors first; of equal severity those of one cause together, what costs most millimetres first: a wrong edge
-    costs all of them.
+    costs all of them. The length of a unit that was taken is no cost.
     """
 
     def harm(finding: Finding) -> float:
         if _CAUSE_OF.get(finding.code) == "tree":
             return math.inf
+        if finding.code == "unit-assumed":
+            return 0.0
         return abs(finding.value or 0.0) if finding.unit == "m" else 0.0
 
     worst: dict[tuple[str, str | None], float] = {}

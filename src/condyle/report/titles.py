@@ -32,6 +32,7 @@ DEEDS = {
     "swap": "look at the cables or labels of {names}",
     "segment-completed": "put a third marker on {names}, off the line of the two",
     "bent-field": "keep away from metal, or correct with --field",
+    "unit-assumed": "give the unit with --unit",
 }  # by code, where the text does not end with it
 OF_MOTION = ("wide-interval", "undetermined-joint", "one-axis-only")
 NAMES_MAX = 3  # bodies that a title names
