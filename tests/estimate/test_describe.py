@@ -84,6 +84,15 @@ def test_missing_poses_are_counted_and_many_are_a_warning(world: World) -> None:
     assert second.value == pytest.approx((few + 1) / take.frames)
 
 
+def test_a_slower_sensor_has_no_missing_poses_to_look_at() -> None:
+    take = simulate(linkage(), seconds=10, rate=60).take
+    lost = np.zeros((take.frames, take.bodies), dtype=bool)
+    lost[:, 1] = np.arange(take.frames) % 3 != 0
+    (finding,) = describe_take(take.mask(lost))
+    assert (finding.severity, finding.count) == ("info", 400)
+    assert finding.text.endswith("it has one in about 3 frames throughout: there is nothing to do")
+
+
 def test_a_clear_tree_says_nothing_but_its_root(world: World, structure: Structure) -> None:
     assert described(world.take, structure) == {}
     [chosen] = described(world.take, structure, asked=None)["root-chosen"]

@@ -59,6 +59,16 @@ def true_edges(world: World) -> set[frozenset[str]]:
     return {frozenset(edge) for edge in world.truth.edges}
 
 
+@pytest.mark.parametrize("step", [2, 4, 8])
+def test_sensors_of_a_fraction_of_the_rate_keep_their_joints(step) -> None:
+    world = simulate(human(), "exercise", seconds=30, rate=60, seed=4, disturbances=NOISE)
+    slow = [world.take.index(name) for name in ("l_upper_arm", "l_forearm", "r_foot")]
+    lost = np.zeros((world.take.frames, world.take.bodies), dtype=bool)
+    lost[:, slow] = (np.arange(world.take.frames) % step != 0)[:, None]
+    take = world.take.mask(lost)
+    assert edges_of(take, infer_structure(take)) == true_edges(world)
+
+
 @pytest.mark.parametrize("paper", [True, False], ids=["plain", "default"])
 @pytest.mark.parametrize("figure", [human(), linkage()], ids=["human", "linkage"])
 @pytest.mark.parametrize("motion", ["exercise", "walk"])

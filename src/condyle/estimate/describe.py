@@ -12,6 +12,7 @@ from ..maths.robust import median
 from ..model.anatomy import is_bending_joint
 from ..model.skeleton import SURE_SUPPORT
 from ..model.take import WORLD, Take
+from ..pairs.digest import measure_cadence
 from ..pairs.fits import gaps
 from ..pairs.outliers import blame_partners, find_inliers
 from ..pairs.rigid_pair import describe_loose_pairs, rigid_sentence
@@ -43,11 +44,12 @@ GIVEN_EDGE_MAX_RATIO = 1.5  # a given edge that fits so many times worse than an
 def describe_take(take: Take) -> list[Finding]:
     """Missing poses, body by body."""
     found = []
-    for name, missing in zip(take.names, ~take.seen.T, strict=True):
+    for name, missing, step in zip(take.names, ~take.seen.T, measure_cadence(take.seen).tolist(), strict=True):
         if count := int(missing.sum()):
             share = count / take.frames
-            often = share > MISSING_WARNING_SHARE
+            often = share > MISSING_WARNING_SHARE and step == 1
             what = "check the sensor" if often else "they are left out for this sensor only"
+            what = what if step == 1 else f"it has one in about {step} frames throughout: there is nothing to do"
             text = f"{name}: {count} of {take.frames} poses are missing ({share:.1%}); {what}"
             frame = int(np.argmax(missing))
             level: Severity = "warning" if often else "info"

@@ -18,7 +18,7 @@ from ..maths.spool import POSE_BYTES, blocks_of, copy_array, empty, over_frames,
 from ..model.anatomy import count_between
 from ..model.take import Take
 from ..model.values import dataclass
-from ..pairs.digest import Digest
+from ..pairs.digest import Digest, measure_cadence
 from ..pairs.fits import PairFits, gap_blocks, gaps
 from ..pairs.forest import RESOLVABLE_TURN_RAD
 from ..pairs.noise import Noise
@@ -432,10 +432,11 @@ def _candidates(rows: RowTake) -> PairFits:
     """The fits of all pairs; those seen together too rarely to stand for an edge, or only at rest, have NaN for
     residual.
 
-    In a few frames anything fits, and so it does while nobody moves.
+    In a few frames anything fits, and so it does while nobody moves. A slower sensor is seen throughout.
     """
     fits = rows.fits
-    rare = fits.frames < RARE_PAIR_SHARE * median(fits.frames)
+    step = measure_cadence(rows.good) if rows.digest is None else np.ones(rows.good.shape[1], np.int64)
+    rare = fits.frames * step[fits.pairs].max(axis=1) < RARE_PAIR_SHARE * median(fits.frames)
     rare |= _find_seen_at_rest(rows)
     return replace(fits, residual=np.where(rare, np.nan, fits.residual))
 
