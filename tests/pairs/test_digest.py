@@ -78,7 +78,7 @@ def test_a_short_take_has_rows_of_fewer_frames(seconds, every) -> None:
 
 
 @pytest.mark.parametrize(
-    ("step", "every"), [(1, 4), (2, 4), (3, 1), (4, 1), (8, 1)], ids="each second third fourth eighth".split()
+    ("step", "every"), [(1, 4), (2, 4), (3, 1), (4, 1), (8, 1)], ids=["each", "second", "third", "fourth", "eighth"]
 )
 def test_rows_are_frames_where_a_slower_sensor_has_too_few_of_them_in_a_row(step, every) -> None:
     take = person(seconds=20)

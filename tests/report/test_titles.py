@@ -48,7 +48,9 @@ def test_what_the_text_ends_with_is_the_title(skeleton) -> None:
 
 
 def test_an_assumed_unit_is_titled_by_what_to_do(skeleton) -> None:
-    text = "the file does not say its unit of length; m gives sizes that a person or a machine has. A wrong unit: --unit"
+    text = (
+        "the file does not say its unit of length; m gives sizes that a person or a machine has. A wrong unit: --unit"
+    )
     finding = Finding("unit-assumed", "warning", text, value=1.0, unit="m")
     assert entitle(finding, skeleton) == ("Give the unit with --unit", text)
 
