@@ -106,7 +106,7 @@ CODES: dict[str, str] = {
     "profile-not-used": "no length of a performer that is known from before is one that the take tells",
     "extra-sensors": "sensors that the known figure does not have; they are left out",
     # structure
-    "tree-not-determined": "nothing moved enough to tell which bodies are connected",
+    "tree-not-determined": "the motion does not tell which bodies are connected",
     "rivals": "an edge of which the motion does not tell whether it, another one, or none is right",
     "not-joined": "bodies that are no neighbours by their names: something between them was not worn, or two persons",
     "loose-body": "a body that is joined to nothing",
