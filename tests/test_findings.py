@@ -46,6 +46,13 @@ def test_findings_that_many_share_become_one_and_others_stay() -> None:
     assert other.text.endswith("a 1, b 2, c 3")
 
 
+def test_rounded_quaternions_of_many_sensors_are_one_line() -> None:
+    one = [Finding("quaternion-normalised", "info", f"{name}: 3 quaternions", (name,), count=3) for name in "abc"]
+    assert [finding.text for finding in merge_findings(one)] == [
+        "quaternions were scaled to unit length: a 3, b 3, c 3"
+    ]
+
+
 def test_two_are_not_many() -> None:
     two = [Finding("hinge", "info", f"{name} is a hinge", (name,)) for name in "ab"]
     assert merge_findings(two) == two

@@ -157,6 +157,7 @@ CODES: dict[str, str] = {
 
 # Findings that many bodies tend to share; from three on they are told in one line.
 _MERGED = {
+    "quaternion-normalised",
     "missing-samples",
     "outliers",
     "hinge",
@@ -308,6 +309,9 @@ def merge_findings(findings: Sequence[Finding]) -> list[Finding]:
             names = ", ".join(bodies)
             counts = ", ".join(f"{f.bodies[0]} {f.count}" for f in same)
             words = {
+                "quaternion-normalised": "quaternions were scaled to unit length"
+                + (", check the columns" if finding.severity == "warning" else "")
+                + f": {counts}",
                 "missing-samples": f"missing poses, left out for their own sensor only: {counts}",
                 "outliers": f"poses that disagree with every joint of their sensor were weighted out: {counts}",
                 "hinge": f"hinges: {names}",
