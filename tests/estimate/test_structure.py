@@ -35,7 +35,18 @@ from condyle.simulate import (
     simulate,
     together,
 )
-from tests.oracle.worlds import common_point, four_bars, moved, noisy, resting, sliding, squat, take_of, wander
+from tests.oracle.worlds import (
+    common_point,
+    crank_rocker,
+    four_bars,
+    moved,
+    noisy,
+    resting,
+    sliding,
+    squat,
+    take_of,
+    wander,
+)
 
 POSITION_M, ORIENTATION_RAD = 0.003, np.radians(0.3)
 NOISE = Disturbances(position_noise=POSITION_M, orientation_noise=ORIENTATION_RAD)
@@ -208,6 +219,17 @@ def test_feet_that_do_not_move_at_all_are_not_joined_on_exact_data_either() -> N
     for seed in range(6):
         take, _ = squat(np.random.default_rng(seed))
         assert frozenset(("l_foot", "r_foot")) not in edges_of(take, infer_structure(take))
+
+
+def test_a_hinge_that_closes_a_loop_may_come_apart_by_as_much_as_its_levers_make_of_noise() -> None:
+    """Half a metre from its sensors a hinge comes apart by twice as much as one beside them."""
+    for seed in range(4):
+        rng = np.random.default_rng([seed, 5])
+        take, hinges = crank_rocker(rng)
+        take = noisy(take, rng, 0.0005, np.radians(0.1))
+        found = infer_structure(take)
+        assert len(found.loops) == 1
+        assert edges_of(take, found) | edges_of(take, found, found.loops) == hinges
 
 
 @pytest.mark.parametrize("noise", [0.0, 1.0], ids=["exact", "noisy"])

@@ -100,6 +100,7 @@ LIVELY_LAG_S = 0.1  # s over which that speed is measured, so that noise from fr
 # Sensors' distances that an axis is away: what slides turns about one that is far away. Chosen, not measured; it leaves
 # all of tests/goldens as they were.
 PLAIN_HINGE_MAX_REACH = 5.0
+LOOP_NOISE_RATIO = 1.3  # residual over what noise explains, up to which a machine's hinge may close a loop
 NOISE_MIN_RATIO = 4.0  # residual over what the sensors' noise explains, from which on it is no noise
 
 
@@ -188,6 +189,7 @@ def infer_structure(
     between, strangers, named = _score_names(take.names, fits, resting + nearness, held)
     handicap = resting + nearness + named
     trials, search, sliders, screws = Trials(), None, dict[int, Slide](), tuple[int, ...]()
+    plain = np.zeros(len(fits.pairs), dtype=bool)
     if paper:
         tree = spanning_margins(take.bodies, fits, edges)
     else:
@@ -219,7 +221,8 @@ def infer_structure(
     tree = tree.at(~np.isin(tree.edges, list(apart)))
     loops, tied = np.empty(0, np.int64), list[tuple[int, int]]()
     if determined and not paper:
-        loops, tied = _loops(rows.take, fits, motion, tree, resting)
+        quiet = plain & ~above_noise(fits, np.arange(len(fits.pairs)), noise, LOOP_NOISE_RATIO)
+        loops, tied = _loops(rows.take, fits, motion, tree, resting, quiet)
     sliders = {k: slide for k, slide in sliders.items() if apart.get(k) == "slider" or _closes(take, fits, tree, k)}
     facts = (rows, sums, fits, motion, tree, apart, determined, loops, tied)
     scores = (handicap, nearness, between)
@@ -753,16 +756,19 @@ def _apart(
 
 
 def _loops(
-    take: Take, fits: PairFits, motion: PairMotion, tree: Tree, handicap: Floats
+    take: Take, fits: PairFits, motion: PairMotion, tree: Tree, handicap: Floats, quiet: Bools
 ) -> tuple[Ints, list[tuple[int, int]]]:
-    """Pairs outside the tree that are located and fit like its joints, and pairs that only repeat a joint of it."""
+    """Pairs outside the tree that are located and fit like its joints, and pairs that only repeat a joint of it.
+
+    quiet  (P,) hinges that come apart by no more than their own noise, which levers of other lengths make larger
+    """
     edges = tree.edges
     if not len(edges):
         return np.empty(0, np.int64), []
     usual = float(median(fits.residual[edges]))
     size = median(motion.size)
     bar = np.maximum(1.5 * usual, 1e-6 * size)
-    fits_well = (fits.residual <= bar) & (motion.lever >= LEVER_MIN_RATIO) & (handicap == 0)
+    fits_well = ((fits.residual <= bar) | quiet) & (motion.lever >= LEVER_MIN_RATIO) & (handicap == 0)
     fits_well &= motion.open.sum(axis=1) <= 1
     fits_well[edges] = False
     side = sides(take.bodies, fits.pairs[edges])
