@@ -186,10 +186,7 @@ def _doubt(take: Take, structure: Structure, edge: int, found: EdgeSupport) -> l
     elif not above_noise(structure.fits, np.array([edge]), structure.noise.of_rows(structure.rows.every))[0]:
         text += "noise hides how far they come apart, since they turned little; move them more"
     else:
-        text += (
-            f"they come apart by {mm(float(structure.fits.residual[edge]))} mm, like two bodies with something between "
-            "them that was not worn; move them more"
-        )
+        text += "they come apart like two bodies with something between them that was not worn; move them more"
     text += f" (support {found.support:.2f}); give the edge with --tree if you know it"
     return [Finding("rivals", "warning", text, ends, value=found.support, unit="1")]
 
