@@ -46,6 +46,13 @@ def test_findings_that_many_share_become_one_and_others_stay() -> None:
     assert other.text.endswith("a 1, b 2, c 3")
 
 
+def test_rounded_quaternions_of_many_sensors_are_one_line() -> None:
+    one = [Finding("quaternion-normalised", "info", f"{name}: 3 quaternions", (name,), count=3) for name in "abc"]
+    assert [finding.text for finding in merge_findings(one)] == [
+        "quaternions were scaled to unit length: a 3, b 3, c 3"
+    ]
+
+
 def test_two_are_not_many() -> None:
     two = [Finding("hinge", "info", f"{name} is a hinge", (name,)) for name in "ab"]
     assert merge_findings(two) == two
@@ -55,6 +62,12 @@ def test_another_severity_is_told_apart() -> None:
     kinds = ("info", "info", "warning")
     mixed = [Finding("outliers", kind, "text", (name,), count=1) for name, kind in zip("abc", kinds, strict=True)]
     assert merge_findings(mixed) == [mixed[2], *mixed[:2]]
+
+
+def test_a_slip_stands_before_the_length_of_the_unit_that_was_taken() -> None:
+    slip = Finding("slip", "warning", "", ("b",), value=0.01, unit="m")
+    unit = Finding("unit-assumed", "warning", "", value=1.0, unit="m")
+    assert merge_findings([unit, slip]) == [slip, unit]
 
 
 def test_findings_of_one_cause_stand_together_and_count_once_the_most_harmful_first() -> None:

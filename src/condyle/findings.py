@@ -106,7 +106,7 @@ CODES: dict[str, str] = {
     "profile-not-used": "no length of a performer that is known from before is one that the take tells",
     "extra-sensors": "sensors that the known figure does not have; they are left out",
     # structure
-    "tree-not-determined": "nothing moved enough to tell which bodies are connected",
+    "tree-not-determined": "the motion does not tell which bodies are connected",
     "rivals": "an edge of which the motion does not tell whether it, another one, or none is right",
     "not-joined": "bodies that are no neighbours by their names: something between them was not worn, or two persons",
     "loose-body": "a body that is joined to nothing",
@@ -157,6 +157,7 @@ CODES: dict[str, str] = {
 
 # Findings that many bodies tend to share; from three on they are told in one line.
 _MERGED = {
+    "quaternion-normalised",
     "missing-samples",
     "outliers",
     "hinge",
@@ -273,12 +274,14 @@ def count_causes(findings: Iterable[Finding]) -> int:
 
 def _sort_by_harm(findings: Sequence[Finding]) -> list[Finding]:
     """Errors first; of equal severity those of one cause together, what costs most millimetres first: a wrong edge
-    costs all of them.
+    costs all of them. The length of a unit that was taken is no cost.
     """
 
     def harm(finding: Finding) -> float:
         if _CAUSE_OF.get(finding.code) == "tree":
             return math.inf
+        if finding.code == "unit-assumed":
+            return 0.0
         return abs(finding.value or 0.0) if finding.unit == "m" else 0.0
 
     worst: dict[tuple[str, str | None], float] = {}
@@ -312,6 +315,9 @@ def merge_findings(findings: Sequence[Finding]) -> list[Finding]:
             names = ", ".join(bodies)
             counts = ", ".join(f"{f.bodies[0]} {f.count}" for f in same)
             words = {
+                "quaternion-normalised": "quaternions were scaled to unit length"
+                + (", check the columns" if finding.severity == "warning" else "")
+                + f": {counts}",
                 "missing-samples": f"missing poses, left out for their own sensor only: {counts}",
                 "outliers": f"poses that disagree with every joint of their sensor were weighted out: {counts}",
                 "hinge": f"hinges: {names}",

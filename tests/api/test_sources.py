@@ -35,6 +35,18 @@ def test_a_path_several_paths_a_take_and_matrices_are_fitted_alike(fit: condyle.
         condyle.fit(take, rate=30)
 
 
+@pytest.mark.parametrize("kind", ["lists", "arrays", "takes", "places and turns", "by name"])
+def test_poses_in_a_list_are_refused_with_what_makes_a_take_of_them(kind: str) -> None:
+    T = np.tile(np.eye(4), (5, 3, 1, 1))
+    take = condyle.Take.from_matrices(T)
+    sources = {
+        "lists": T.tolist(), "arrays": [T, T], "takes": [take, take], "places and turns": (T[..., 3], T[..., 0]),
+        "by name": {"a": T, "b": T},
+    }  # fmt: skip
+    with pytest.raises(condyle.UsageError, match=r"^poses are given as one array .* one of positions and quaternions$"):
+        condyle.fit(sources[kind])
+
+
 @pytest.mark.parametrize("source", [None, 5, [None]])
 def test_what_is_no_recording_is_one_sentence(source: object) -> None:
     with pytest.raises(condyle.UsageError, match="a recording is"):

@@ -32,12 +32,13 @@ def table(file: Path) -> dict[str, np.ndarray]:
 def test_angles_are_printed_with_their_ranges_and_written(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["angles", str(folder), "--to", "csv,mot", "-o", str(tmp_path / "out")]) == 0
+    assert main(["angles", str(folder), "--to", "csv,mot,sto", "-o", str(tmp_path / "out")]) == 0
     said = capsys.readouterr().out
     assert "knee_flexion_l" in said
     assert "± level" in said
     assert "do not compare with laboratories" in said
     assert {file.name for file in (tmp_path / "out").iterdir()} >= {"angles.csv", "angles.json", "angles.mot"}
+    assert (tmp_path / "out" / "angles.sto").read_bytes() == (tmp_path / "out" / "angles.mot").read_bytes()
     found = table(tmp_path / "out" / "angles.csv")
     fit = walkers.fitted(1, "walk", 10.0, True)
     np.testing.assert_allclose(found["knee_flexion_l"], fit.angles()["knee_flexion_l"], atol=1e-5)

@@ -51,6 +51,11 @@ def test_a_sound_take_is_let_through(take: Take) -> None:
         (lambda take: take.select(["hip"]), "one-sensor", "add --world"),
         (lambda take: take.slice(0, 2), "few-frames", "2 frames cannot tell a joint; at least 3"),
         (lambda take: hide(take, (slice(2, None), 0), (slice(None), 2)), "nothing-seen", "fewer than two sensors"),
+        (
+            lambda take: take.mask(np.arange(take.frames)[:, None] % take.bodies != np.arange(take.bodies)),
+            "nothing-seen",
+            "no two sensors are seen in one frame",
+        ),
         (lambda take: replace(take, p_world_body=0 * take.p_world_body + 1), "no-positions", "orientations only"),
     ],
 )

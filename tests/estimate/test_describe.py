@@ -23,6 +23,7 @@ from condyle.estimate.intervals import Uncertainty
 from condyle.estimate.locate import locate_joints
 from condyle.estimate.structure import Structure, infer_structure
 from condyle.estimate.support import EdgeSupport, measure_support
+from condyle.maths import rotation
 from condyle.model.options import FitOptions
 from condyle.model.skeleton import SURE_SUPPORT
 from condyle.pairs.noise import Noise
@@ -82,6 +83,15 @@ def test_missing_poses_are_counted_and_many_are_a_warning(world: World) -> None:
     assert (first.severity, first.count, first.frame, first.bodies) == ("info", few, 3, (take.names[1],))
     assert (second.severity, second.count, second.frame) == ("warning", few + 1, 0)
     assert second.value == pytest.approx((few + 1) / take.frames)
+
+
+def test_a_slower_sensor_has_no_missing_poses_to_look_at() -> None:
+    take = simulate(linkage(), seconds=10, rate=60).take
+    lost = np.zeros((take.frames, take.bodies), dtype=bool)
+    lost[:, 1] = np.arange(take.frames) % 3 != 0
+    (finding,) = describe_take(take.mask(lost))
+    assert (finding.severity, finding.count) == ("info", 400)
+    assert finding.text.endswith("it has one in about 3 frames throughout: there is nothing to do")
 
 
 def test_a_clear_tree_says_nothing_but_its_root(world: World, structure: Structure) -> None:
@@ -163,6 +173,29 @@ def test_nothing_that_moves_is_an_error() -> None:
     take = simulate(human(), "still", seconds=5, seed=1, disturbances=NOISE).take
     [finding] = described(take, infer_structure(take))["tree-not-determined"]
     assert finding.severity == "error"
+    assert finding.text.startswith("nothing moved enough")
+
+
+def test_bodies_that_turn_about_no_shared_point_are_not_told_to_move(rng) -> None:
+    time, speed, begin = np.arange(600) / 30, rng.uniform(1, 4, (2, 4, 3)), rng.uniform(0, 6, (2, 4, 3))
+    turn, place = np.sin(time[:, None, None, None] * speed + begin).transpose(1, 0, 2, 3)
+    take = Take(tuple("abcd"), time, rotation.from_vector(0.5 * turn), 0.4 * place)
+    structure = infer_structure(take)
+    assert not structure.determined
+    [finding] = described(take, structure)["tree-not-determined"]
+    assert "limbs between them wore no sensor" in finding.text
+
+
+@pytest.mark.parametrize(("residual_ratio", "text"), [(1.0, "noise hides"), (10.0, "like two bodies with something")])
+def test_an_edge_in_doubt_comes_apart_or_is_hidden_by_noise(
+    world: World, structure: Structure, residual_ratio: float, text: str
+) -> None:
+    edge = int(structure.tree.edges[0])
+    fits = replace(structure.fits, residual=structure.fits.residual * residual_ratio)
+    support = dict.fromkeys(structure.tree.edges.tolist(), EdgeSupport(SURE_SUPPORT, ()))
+    support[edge] = EdgeSupport(0.9, ())
+    [finding] = described(world.take, replace(structure, fits=fits), support=support)["rivals"]
+    assert text in finding.text
 
 
 def test_kinds_of_joints_are_told_with_what_to_do() -> None:

@@ -35,7 +35,18 @@ from condyle.simulate import (
     simulate,
     together,
 )
-from tests.oracle.worlds import common_point, four_bars, moved, noisy, resting, sliding, squat, take_of, wander
+from tests.oracle.worlds import (
+    common_point,
+    crank_rocker,
+    four_bars,
+    moved,
+    noisy,
+    resting,
+    sliding,
+    squat,
+    take_of,
+    wander,
+)
 
 POSITION_M, ORIENTATION_RAD = 0.003, np.radians(0.3)
 NOISE = Disturbances(position_noise=POSITION_M, orientation_noise=ORIENTATION_RAD)
@@ -57,6 +68,16 @@ def plain_edges(take: Take) -> set[frozenset[str]]:
 
 def true_edges(world: World) -> set[frozenset[str]]:
     return {frozenset(edge) for edge in world.truth.edges}
+
+
+@pytest.mark.parametrize("step", [2, 4, 8])
+def test_sensors_of_a_fraction_of_the_rate_keep_their_joints(step) -> None:
+    world = simulate(human(), "exercise", seconds=30, rate=60, seed=4, disturbances=NOISE)
+    slow = [world.take.index(name) for name in ("l_upper_arm", "l_forearm", "r_foot")]
+    lost = np.zeros((world.take.frames, world.take.bodies), dtype=bool)
+    lost[:, slow] = (np.arange(world.take.frames) % step != 0)[:, None]
+    take = world.take.mask(lost)
+    assert edges_of(take, infer_structure(take)) == true_edges(world)
 
 
 @pytest.mark.parametrize("paper", [True, False], ids=["plain", "default"])
@@ -198,6 +219,17 @@ def test_feet_that_do_not_move_at_all_are_not_joined_on_exact_data_either() -> N
     for seed in range(6):
         take, _ = squat(np.random.default_rng(seed))
         assert frozenset(("l_foot", "r_foot")) not in edges_of(take, infer_structure(take))
+
+
+def test_a_hinge_that_closes_a_loop_may_come_apart_by_as_much_as_its_levers_make_of_noise() -> None:
+    """Half a metre from its sensors a hinge comes apart by twice as much as one beside them."""
+    for seed in range(4):
+        rng = np.random.default_rng([seed, 5])
+        take, hinges = crank_rocker(rng)
+        take = noisy(take, rng, 0.0005, np.radians(0.1))
+        found = infer_structure(take)
+        assert len(found.loops) == 1
+        assert edges_of(take, found) | edges_of(take, found, found.loops) == hinges
 
 
 @pytest.mark.parametrize("noise", [0.0, 1.0], ids=["exact", "noisy"])

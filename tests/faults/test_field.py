@@ -288,6 +288,14 @@ def test_nothing_is_found_in_nothing() -> None:
     assert find_bend(nothing, hidden, estimate_noise(take)) is None
 
 
+def test_a_bend_is_told_where_rows_have_several_frames() -> None:
+    noise = Disturbances(position_noise=0.002, orientation_noise=np.radians(0.4))
+    take = simulate(human(), "exercise", seconds=40, rate=60, seed=1, disturbances=noise).take
+    bent = Take(take.names, take.time, take.R_world_body, take.p_world_body * [1.0, 1.05, 0.97])
+    (finding,) = [one for one in condyle.fit(bent, intervals=False).findings if one.code == "bent-field"]
+    assert 0.002 < finding.value < 0.05
+
+
 def test_the_map_of_gaps_shows_where_the_lump_of_metal_is(rng: np.random.Generator) -> None:
     take = world().take
     middle = np.nanmean(take.p_world_body, axis=(0, 1)) + [0.3, 0.3, 0.0]

@@ -101,7 +101,7 @@ def test_facts_have_frames_errors_and_ranges_as_plain_values(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("words", ["", "csv,xls"])
 def test_a_wrong_format_is_named_with_the_choices(words: str) -> None:
-    with pytest.raises(UsageError, match="choose from csv, mot, parquet"):
+    with pytest.raises(UsageError, match="choose from csv, mot, sto, parquet"):
         parse_angle_formats(words)
     assert parse_angle_formats("CSV, .mot,csv") == ("csv", "mot")
 

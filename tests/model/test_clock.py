@@ -20,6 +20,50 @@ def test_time_in_order_is_taken_as_it_is() -> None:
     assert findings == []
 
 
+@pytest.mark.parametrize("jitter", [0.0, 0.2])
+def test_rows_that_arrived_late_are_put_in_their_order(rng, jitter) -> None:
+    true = (np.arange(600) + jitter * rng.uniform(-1, 1, 600)) / 60
+    order = np.argsort(np.arange(600) + 3 * rng.normal(size=600))
+    rows, segment, time, (finding,) = in_order(true[order], None, 600)
+    assert segment is None
+    assert time.tolist() == true.tolist()
+    assert order[rows].tolist() == list(range(600))
+    assert (finding.code, finding.severity) == ("time-backwards", "warning")
+    assert finding.count == int((np.diff(order) < 0).sum())
+
+
+def test_one_row_that_arrived_late_moves_and_no_other() -> None:
+    order = np.array([*range(20), *range(21, 30), 20, *range(30, 60)])
+    rows, _, time, (finding,) = in_order(order / 60, None, 60)
+    assert order[rows].tolist() == list(range(60))
+    assert time.tolist() == (np.arange(60) / 60).tolist()
+    assert (finding.frame, finding.count) == (29, 1)
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.004])
+@pytest.mark.parametrize("back", [0.3, 3.0])
+def test_a_clock_that_was_set_back_gives_no_late_rows(offset, back) -> None:
+    true = np.arange(600) / 60
+    time = np.where(true < 5, true, true - back + offset)
+    rows, segment, out, (finding,) = in_order(time, None, 600)
+    assert kept(rows, 600) == list(range(600))
+    assert out.tolist() == time.tolist()
+    assert segment.tolist() == [0] * 300 + [1] * 300
+    assert (finding.code, finding.severity) == ("time-backwards", "warning")
+
+
+def test_rows_are_late_within_each_of_two_takes_in_one_file(rng) -> None:
+    take = np.arange(300)
+    order = [np.argsort(take + 2 * rng.normal(size=300)) for _ in range(2)]
+    rows, segment, time, findings = in_order(np.concatenate(order) / 60, None, 600)
+    assert np.concatenate([order[0], 300 + order[1]])[rows].tolist() == list(range(600))
+    assert time.tolist() == [*(take / 60), *(take / 60)]
+    assert segment.tolist() == [0] * 300 + [1] * 300
+    late, begun = findings
+    assert "put in their order" in late.text
+    assert "a new segment begins" in begun.text
+
+
 def test_no_time_is_no_fault() -> None:
     assert in_order(None, None, 3) == (slice(None), None, None, [])
 

@@ -127,6 +127,26 @@ def four_bars(rng: np.random.Generator, n: int = 600) -> tuple[Take, dict[frozen
     return take_of(names, R, p), places
 
 
+def crank_rocker(rng: np.random.Generator, n: int = 1800) -> tuple[Take, set[frozenset[str]]]:
+    """A crank that turns a rocker by a coupler, on hinges in one plane, before a frame that stands; and its hinges."""
+    names, (crank, coupler, rocker, base) = ("frame", "crank", "coupler", "rocker"), (0.2, 0.5, 0.4, 0.5)  # m
+    turn = 2 * np.pi * 0.3 * np.arange(n) / RATE
+    pin = crank * np.stack([np.cos(turn), np.sin(turn), 0 * turn], axis=1)
+    across = np.array([base, 0.0, 0.0]) - pin
+    length = np.linalg.norm(across, axis=1)
+    fold = np.arccos((coupler**2 + length**2 - rocker**2) / (2 * coupler * length))
+    along = np.arctan2(across[:, 1], across[:, 0]) + fold
+    knee = pin + coupler * np.stack([np.cos(along), np.sin(along), 0 * along], axis=1)
+    swing = np.arctan2(knee[:, 1], knee[:, 0] - base)
+    R, p = [], []
+    for angle, end in ((0 * turn, 0 * pin), (turn, 0 * pin), (along, pin), (swing, 0 * pin + [base, 0, 0])):
+        bar = rotation.from_vector(angle[:, None] * np.array([0.0, 0.0, 1.0]))
+        R.append(bar @ rotation.random(rng))
+        p.append(end + bar @ rng.uniform(-0.05, 0.05, 3))
+    hinges = {frozenset((names[k], names[(k + 1) % 4])) for k in range(4)}
+    return take_of(names, R, p), hinges
+
+
 def common_point(rng: np.random.Generator, n: int = 600) -> Take:
     """Three bodies (hub, left, right) that turn about one and the same point, and a tip that hangs on right."""
     R_hub, p_hub = carried(rng, n)

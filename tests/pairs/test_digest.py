@@ -9,7 +9,14 @@ import pytest
 
 from condyle.maths import rotation, spool
 from condyle.model.take import Take, join
-from condyle.pairs.digest import ROW_MIN_COUNT, Digest, count_row_frames, forget_digests, measure_speeds
+from condyle.pairs.digest import (
+    ROW_MIN_COUNT,
+    Digest,
+    count_row_frames,
+    forget_digests,
+    measure_cadence,
+    measure_speeds,
+)
 from condyle.pairs.digest import digest_take as digest_all
 from condyle.pairs.fits import all_pairs, fit_pairs, gap_columns, gaps
 from condyle.pairs.noise import DIFFERENCE_ORDER, estimate_noise
@@ -68,6 +75,28 @@ def test_a_short_take_has_rows_of_fewer_frames(seconds, every) -> None:
     take = person(120, seconds=seconds)
     assert count_row_frames(take) == digest_all(take).every == every
     assert digest_all(take).rows >= min(ROW_MIN_COUNT, take.frames)
+
+
+@pytest.mark.parametrize(
+    ("step", "every"), [(1, 4), (2, 4), (3, 1), (4, 1), (8, 1)], ids=["each", "second", "third", "fourth", "eighth"]
+)
+def test_rows_are_frames_where_a_slower_sensor_has_too_few_of_them_in_a_row(step, every) -> None:
+    take = person(seconds=20)
+    lost = np.zeros((take.frames, take.bodies), dtype=bool)
+    lost[:, 4] = np.arange(take.frames) % step != 0
+    slow = take.mask(lost)
+    assert measure_cadence(slow.seen).tolist() == [step if body == 4 else 1 for body in range(take.bodies)]
+    assert count_row_frames(slow) == every
+    assert digest_all(slow).seen[:, 4].sum() >= ROW_MIN_COUNT / 2
+
+
+def test_a_sensor_that_is_lost_at_random_or_seen_in_strays_is_no_slower_one(rng) -> None:
+    seen = np.ones((4000, 4), dtype=bool)
+    seen[:, 1] = rng.random(4000) < 0.3
+    seen[:, 2] = np.arange(4000) % 100 == 0
+    seen[:, 3] = (np.arange(4000) % 4 == 0) & (np.arange(4000) < 1000)
+    assert measure_cadence(seen).tolist() == [1, 1, 1, 1]
+    assert measure_cadence(seen[:0]).tolist() == [1, 1, 1, 1]
 
 
 def test_every_frame_is_in_one_row_and_no_row_reaches_across_a_break() -> None:

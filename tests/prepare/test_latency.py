@@ -589,3 +589,8 @@ def test_a_second_look_is_at_so_many_frames_however_long_the_take_is(monkeypatch
     rounds_of(monkeypatch, [0.02, 5e-4, 5e-5])
     assert is_about(min(asked), 1000)
     assert is_about(max(asked), 2500)
+
+
+def test_delays_are_told_as_people_write_them() -> None:
+    repair = latency.LatencyRepair(np.array([0.1, 0.0, -0.0166]), ("a", "b", "c"))
+    assert repair.delays == "a +100 ms, c -17 ms"

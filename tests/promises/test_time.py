@@ -119,8 +119,8 @@ def test_b19_two_rows_exchanged_are_told_in_every_format(tmp_path: Path, seed: S
     assert answer.status == 3
     (text,) = answer.told("time-backwards")
     assert matches(
-        "time runs backwards in 1 place, first from <[\\d.e+]+> s to <[\\d.e+]+> s; "
-        "a new segment begins at each, and the joints do not depend on it",
+        "1 row arrived after later ones, first that of <[\\d.e+]+> s after that of <[\\d.e+]+> s: "
+        "all rows were put in their order of time; look at what wrote them",
         text,
     )
     assert answer.facts["files"][0]["frames"] == seed.rows

@@ -47,6 +47,23 @@ def test_what_the_text_ends_with_is_the_title(skeleton) -> None:
     assert entitle(finding, skeleton) == ("a: give it a clock of its own", "a: reports late by 20 ms")
 
 
+def test_an_assumed_unit_is_titled_by_what_to_do(skeleton) -> None:
+    text = (
+        "the file does not say its unit of length; m gives sizes that a person or a machine has. A wrong unit: --unit"
+    )
+    finding = Finding("unit-assumed", "warning", text, value=1.0, unit="m")
+    assert entitle(finding, skeleton) == ("Give the unit with --unit", text)
+
+
+def test_an_edge_that_names_speak_against_is_not_moved_but_looked_at(skeleton) -> None:
+    names = (
+        "a - b or not joined: their names say that they are no neighbours; look whether sensors or names are exchanged"
+    )
+    move = "a - b or b - c: the motion does not tell which; move these joints more; give the edge with --tree"
+    told = [entitle(Finding("rivals", "warning", text, ("a", "b")), skeleton)[0] for text in (names, move)]
+    assert told == ["Look whether sensors or names are exchanged", "Move a and b against each other"]
+
+
 @pytest.mark.parametrize("code", sorted(CODES))
 def test_no_title_is_a_raw_code(skeleton, code: str) -> None:
     for severity in ("info", "warning", "error"):

@@ -274,8 +274,9 @@ class Fit:
     ) -> tuple[Angles, Written]:
         """The angles, and files of them called `name`, by default in the folder of the fit; `options`: see `angles`.
 
-        formats  "csv", "mot" (OpenSim: always in a convention of OpenSim, in degrees and without gaps), "parquet";
-                 beside them stand a .json with how the angles were counted, and gait events where there are any
+        formats  "csv", "parquet", and "mot" or "sto" (OpenSim: always in a convention of OpenSim, in degrees and
+                 without gaps); beside them stand a .json with how the angles were counted, and gait events where there
+                 are any
         """
         from ..io.angles_file import parse_angle_formats, write_events_csv, write_mot, write_tables
         from ..io.exports.scene import Written
@@ -295,15 +296,17 @@ class Fit:
             if events:
                 files.append(stage.path / f"{name}-events.csv")
                 write_events_csv(files[-1], events)
-            if "mot" in chosen:
+            if storages := [ending for ending in ("mot", "sto") if ending in chosen]:
                 own = convention if convention.startswith("opensim") else "opensim"
                 # OpenSim has one room for a whole file, and no empty cells.
                 if options.get("heading", "auto") == "auto" and angles.heading not in ("travel", HEADING_NOT_KNOWN):
                     options["heading"] = "facing"
                 options["keep_locked"] = True
                 coordinates = self.angles(own, **options)
-                written, notes = write_mot(stage.path / f"{name}.mot", coordinates)
-                files, findings = files + written, findings + notes
+                for ending in storages:
+                    written, notes = write_mot(stage.path / f"{name}.{ending}", coordinates)
+                    files += written
+                findings += notes
         return angles, Written(tuple(stage.folder / file.name for file in files), tuple(findings))
 
     @keep_arithmetic()

@@ -80,10 +80,14 @@ def list_sources(source: Recorded, names: Sequence[str]) -> list[tuple[FilePath,
 
 def check_files(source: FilePath | Sequence[FilePath]) -> list[Path]:
     """The files that are meant; raises where one is named twice, or is a copy of another."""
+    several = [] if isinstance(source, str | bytes | os.PathLike) or not isinstance(source, Iterable) else list(source)
+    if any(isinstance(one, Take | np.ndarray | list | tuple) for one in several):
+        fault = "poses are given as one array (n, m, 4, 4) or one Take; join makes one of several takes"
+        raise UsageError(f"{fault}, Take.from_poses one of positions and quaternions", code="bad-call")
     if not isinstance(source, str | os.PathLike | Iterable):
         fault = f"a recording is a file, several files, {{label: file}}, a Take or matrices, not {source!r}"
         raise UsageError(fault, code="bad-call")
-    files = check_paths(source)
+    files = check_paths(several or source)
     twice = [file for k, file in enumerate(files) if file.resolve() in {one.resolve() for one in files[:k]}]
     if twice:
         raise UsageError("is named twice; its frames would count double", code="same-file-twice", path=twice[0])

@@ -45,6 +45,9 @@ def check_take(take: Take, options: FitOptions) -> None:
     if (take.seen.sum(axis=0) >= JOINT_MIN_FRAMES).sum() < 2:
         text = "fewer than two sensors are seen in three frames or more; check the file's columns and units"
         raise _refusal(take, text, code="nothing-seen")
+    if take.seen.sum(axis=1).max() < 2:
+        text = "no two sensors are seen in one frame, so nothing tells how they move against each other; write the "
+        raise _refusal(take, text + "poses of one moment into one row, with its time", code="nothing-seen")
     glance = evenly(take.frames, 100)  # enough, unless they all are alike
     looks: list[Ints | slice] = [glance, *blocks(take.p_world_body)]
     if not any(centre_positions(take.p_world_body[rows], take.seen[rows]).any() for rows in looks):

@@ -12,12 +12,13 @@ from ..maths.robust import median
 from ..model.anatomy import is_bending_joint
 from ..model.skeleton import SURE_SUPPORT
 from ..model.take import WORLD, Take
+from ..pairs.digest import measure_cadence
 from ..pairs.fits import gaps
 from ..pairs.outliers import blame_partners, find_inliers
 from ..pairs.rigid_pair import describe_loose_pairs, rigid_sentence
 from .kinds import LARGE_RESIDUAL_NOISE_RATIO, LARGE_RESIDUAL_SHARE
 from .machines import measure_slide
-from .structure import RARE_PAIR_SHARE, Reason, Structure
+from .structure import MOVED_TURN_RAD, RARE_PAIR_SHARE, Reason, Structure, above_noise
 
 if TYPE_CHECKING:
     from ..maths.arrays import Floats, Ints
@@ -43,11 +44,12 @@ GIVEN_EDGE_MAX_RATIO = 1.5  # a given edge that fits so many times worse than an
 def describe_take(take: Take) -> list[Finding]:
     """Missing poses, body by body."""
     found = []
-    for name, missing in zip(take.names, ~take.seen.T, strict=True):
+    for name, missing, step in zip(take.names, ~take.seen.T, measure_cadence(take.seen).tolist(), strict=True):
         if count := int(missing.sum()):
             share = count / take.frames
-            often = share > MISSING_WARNING_SHARE
+            often = share > MISSING_WARNING_SHARE and step == 1
             what = "check the sensor" if often else "they are left out for this sensor only"
+            what = what if step == 1 else f"it has one in about {step} frames throughout: there is nothing to do"
             text = f"{name}: {count} of {take.frames} poses are missing ({share:.1%}); {what}"
             frame = int(np.argmax(missing))
             level: Severity = "warning" if often else "info"
@@ -64,10 +66,7 @@ def describe_structure(
     given_tree: Sequence[tuple[str, str]],
 ) -> list[Finding]:
     """The tree: whether there is one, what is loose, which edges are doubtful, which pairs close loops."""
-    what = (
-        "nothing moved enough to tell which bodies are connected; move every joint through its range, or give the tree"
-    )
-    found = [] if structure.determined else [Finding("tree-not-determined", "error", what)]
+    found = [] if structure.determined else [Finding("tree-not-determined", "error", _explain_undetermined(structure))]
     if not structure.determined and not len(structure.edges):
         return found + describe_loose_pairs(take, take.names)
     pairs, names, tree = structure.fits.pairs, take.names, structure.tree
@@ -151,7 +150,10 @@ def _loose(take: Take, structure: Structure, body: int) -> Finding:
         k = min(nearest, key=lambda pair: float(structure.fits.residual[pair]))
         other = take.names[next(int(x) for x in structure.fits.pairs[k] if x != body)]
         size = float(structure.fits.residual[k])
-        text = f"{name}: joined to nothing; the nearest is {other}, {mm(size)} mm off; is it a loose thing?"
+        text = (
+            f"{name}: joined to nothing; the nearest is {other}, {mm(size)} mm off; is it a loose thing, or is a limb "
+            "between that wore no sensor?"
+        )
         return Finding("loose-body", "warning", text, (name,), value=size, unit="m")
     text = f"{name}: joined to nothing; it was hardly seen in motion: keep its sensor on, or give the edge with --tree"
     return Finding("loose-body", "warning", text, (name,))
@@ -177,13 +179,35 @@ def _doubt(take: Take, structure: Structure, edge: int, found: EdgeSupport) -> l
     if any((edge, k) in structure.tied for k in found.rivals):
         text += "they share one point, so that the motion hardly tells them apart"
     elif structure.between[edge] > 0:
-        text += "their names say that they are no neighbours; are sensors or names exchanged?"
+        text += "their names say that they are no neighbours; look whether sensors or names are exchanged"
     elif found.rivals:
         text += "the motion does not tell which; move these joints more"
+    elif not above_noise(structure.fits, np.array([edge]), structure.noise.of_rows(structure.rows.every))[0]:
+        text += "noise hides how far they come apart, since they turned little; move them more"
     else:
         text += "they come apart like two bodies with something between them that was not worn; move them more"
     text += f" (support {found.support:.2f}); give the edge with --tree if you know it"
     return [Finding("rivals", "warning", text, ends, value=found.support, unit="1")]
+
+
+def _explain_undetermined(structure: Structure) -> str:
+    """Why there is no tree: too little motion, or much of it about no point that two bodies share."""
+    fits, bodies = structure.fits, structure.good.shape[1]
+    of_pairs = np.full((bodies, bodies), np.inf)
+    turn = np.zeros((bodies, bodies))
+    for table, values in ((of_pairs, np.nan_to_num(fits.residual, nan=np.inf)), (turn, structure.motion.main)):
+        table[tuple(fits.pairs.T)] = table[tuple(fits.pairs[:, ::-1].T)] = values
+    nearest = turn[np.arange(bodies), of_pairs.argmin(axis=1)]
+    if not median(nearest, empty=0.0) > MOVED_TURN_RAD:
+        return (
+            "nothing moved enough to tell which bodies are connected; move every joint through its range, or give the "
+            "tree"
+        )
+    return (
+        "the bodies turn, but no two of them about a point that they share: limbs between them wore no sensor, or "
+        "rotations or units are read wrongly; put a sensor on every limb between two others, ask condyle doctor, or "
+        "give the tree"
+    )
 
 
 def _explain_loose(structure: Structure) -> str:

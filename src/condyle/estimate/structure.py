@@ -18,7 +18,7 @@ from ..maths.spool import POSE_BYTES, blocks_of, copy_array, empty, over_frames,
 from ..model.anatomy import count_between
 from ..model.take import Take
 from ..model.values import dataclass
-from ..pairs.digest import Digest
+from ..pairs.digest import Digest, measure_cadence
 from ..pairs.fits import PairFits, gap_blocks, gaps
 from ..pairs.forest import RESOLVABLE_TURN_RAD
 from ..pairs.noise import Noise
@@ -100,6 +100,7 @@ LIVELY_LAG_S = 0.1  # s over which that speed is measured, so that noise from fr
 # Sensors' distances that an axis is away: what slides turns about one that is far away. Chosen, not measured; it leaves
 # all of tests/goldens as they were.
 PLAIN_HINGE_MAX_REACH = 5.0
+LOOP_NOISE_RATIO = 1.3  # residual over what noise explains, up to which a machine's hinge may close a loop
 NOISE_MIN_RATIO = 4.0  # residual over what the sensors' noise explains, from which on it is no noise
 
 
@@ -188,6 +189,7 @@ def infer_structure(
     between, strangers, named = _score_names(take.names, fits, resting + nearness, held)
     handicap = resting + nearness + named
     trials, search, sliders, screws = Trials(), None, dict[int, Slide](), tuple[int, ...]()
+    plain = np.zeros(len(fits.pairs), dtype=bool)
     if paper:
         tree = spanning_margins(take.bodies, fits, edges)
     else:
@@ -220,7 +222,8 @@ def infer_structure(
     tree = tree.at(~np.isin(tree.edges, list(apart)))
     loops, tied = np.empty(0, np.int64), list[tuple[int, int]]()
     if determined and not paper:
-        loops, tied = _loops(rows.take, fits, motion, tree, resting)
+        quiet = plain & ~above_noise(fits, np.arange(len(fits.pairs)), noise, LOOP_NOISE_RATIO)
+        loops, tied = _loops(rows.take, fits, motion, tree, resting, quiet)
     sliders = {k: slide for k, slide in sliders.items() if apart.get(k) == "slider" or _closes(take, fits, tree, k)}
     facts = (rows, sums, fits, motion, tree, apart, determined, loops, tied)
     scores = (handicap, nearness, between)
@@ -433,10 +436,11 @@ def _candidates(rows: RowTake) -> PairFits:
     """The fits of all pairs; those seen together too rarely to stand for an edge, or only at rest, have NaN for
     residual.
 
-    In a few frames anything fits, and so it does while nobody moves.
+    In a few frames anything fits, and so it does while nobody moves. A slower sensor is seen throughout.
     """
     fits = rows.fits
-    rare = fits.frames < RARE_PAIR_SHARE * median(fits.frames)
+    step = measure_cadence(rows.good) if rows.digest is None else np.ones(rows.good.shape[1], np.int64)
+    rare = fits.frames * step[fits.pairs].max(axis=1) < RARE_PAIR_SHARE * median(fits.frames)
     rare |= _find_seen_at_rest(rows)
     return replace(fits, residual=np.where(rare, np.nan, fits.residual))
 
@@ -756,16 +760,19 @@ def _apart(
 
 
 def _loops(
-    take: Take, fits: PairFits, motion: PairMotion, tree: Tree, handicap: Floats
+    take: Take, fits: PairFits, motion: PairMotion, tree: Tree, handicap: Floats, quiet: Bools
 ) -> tuple[Ints, list[tuple[int, int]]]:
-    """Pairs outside the tree that are located and fit like its joints, and pairs that only repeat a joint of it."""
+    """Pairs outside the tree that are located and fit like its joints, and pairs that only repeat a joint of it.
+
+    quiet  (P,) hinges that come apart by no more than their own noise, which levers of other lengths make larger
+    """
     edges = tree.edges
     if not len(edges):
         return np.empty(0, np.int64), []
     usual = float(median(fits.residual[edges]))
     size = median(motion.size)
     bar = np.maximum(1.5 * usual, 1e-6 * size)
-    fits_well = (fits.residual <= bar) & (motion.lever >= LEVER_MIN_RATIO) & (handicap == 0)
+    fits_well = ((fits.residual <= bar) | quiet) & (motion.lever >= LEVER_MIN_RATIO) & (handicap == 0)
     fits_well &= motion.open.sum(axis=1) <= 1
     fits_well[edges] = False
     side = sides(take.bodies, fits.pairs[edges])

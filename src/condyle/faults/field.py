@@ -79,13 +79,14 @@ class BentField:
 
 def map_gaps(take: Take, solution: Solution, noise: Noise) -> GapMap:
     """The gaps of all joints over the room, in cubes of which MOST_CELLS span the widest side of what was visited."""
-    blocks = Blocks(take, solution)
+    blocks = Blocks(*solution.by_rows(take))
     used = blocks.weight > 0
     joint = np.einsum("bjxy,jy->bjx", blocks.R_child, solution.p_child_joint)
     apart = blocks.arm - blocks.gap.transpose(0, 2, 1)
     place = (blocks.place - 0.5 * apart + joint)[used]
     if not len(place):
         return GapMap(np.zeros((0, 3)), np.zeros(0), np.zeros(0, np.int64), 1.0)
+    noise = noise.of_rows(solution.every)
     explained = 3 * noise.gap_variance(*solution.joints) / np.where(used, blocks.weight, 1.0)
     square = ((blocks.gap**2).sum(axis=1) - explained)[used]
     low = place.min(axis=0)

@@ -24,7 +24,7 @@ from .exports.take_csv import escape_name
 from .formats.parquet import PARQUET_NEED
 
 AngleUnit = Literal["deg", "rad"]
-ANGLE_FORMATS = ("csv", "mot", "parquet")
+ANGLE_FORMATS = ("csv", "mot", "sto", "parquet")
 ANGLE_DECIMALS = {"deg": 6, "rad": 8}  # behind the point of a table's numbers
 
 

@@ -16,6 +16,7 @@ from .values import dataclass
 
 PAUSE = 1.0  # s: a longer step may be a pause of the recording
 PERIODS = 20.0  # ... if it is also so many times the usual step
+SORTED_MIN_STEPS = 0.75  # usual steps between rows that were sorted; of a clock that was set back, or two takes, half
 FEWEST_CLOCKED_FRAMES = 10  # frames from which a rate is doubted
 USUAL_RATES_HZ = (5.0, 2000.0)  # Hz that the times in another unit must give
 FASTEST_USUAL_M_S = 13.0  # m/s of a sensor against the others in half of the frames; the fastest runner's feet have 12
@@ -59,11 +60,39 @@ def in_order(
     time, findings = _count_from_start(time if turned is None else time[turned], findings)
     inside = np.diff(own) == 0
     time, findings = _spread(time, own, moved, turned, findings)
+    late, told = _sort_late(time, own)
+    if late is not None:
+        rows = turned = late if turned is None else turned[late]
+        time, findings = time[late], [*findings, *told]
     step = np.diff(time)
     if ((step > 0) | ~inside).all() and not _jumps(step, inside).any():
         return rows, segment, time, findings
     kept, segment, time, told = _repair(time, own)
     return (kept if turned is None else turned[kept]), segment, time, [*findings, *told]
+
+
+def _sort_late(time: Floats, segment: Ints) -> tuple[Ints | None, list[Finding]]:
+    """The rows in their order of time where some arrived late, as over a network; None: they are, or none did.
+
+    A clock that is set back, or begins anew, gives rows for a time that has rows already: they do not fit between.
+    """
+    step, inside = np.diff(time), np.diff(segment) == 0
+    back = inside & (step < 0)
+    if not back.any() or (step[back] < -PAUSE).all():
+        return None, []
+    part = np.cumsum(np.append(0, ~inside | (step < -PAUSE)))  # so far back is another take
+    rows = np.lexsort((time, part))
+    apart = np.diff(time[rows])
+    among = (np.diff(part) == 0) & ((rows[1:] != np.arange(1, len(rows))) | (rows[:-1] != np.arange(len(rows) - 1)))
+    usual = usual_step(apart[(np.diff(part) == 0) & (apart > 0)])
+    if not among.any() or not apart[among].mean() >= SORTED_MIN_STEPS * usual:
+        return None, []
+    count, first = int(back.sum()), int(np.argmax(back)) + 1
+    text = (
+        f"{many(count, 'row')} arrived after later ones, first that of {time[first]:g} s after that of "
+        f"{time[first - 1]:g} s: all rows were put in their order of time; look at what wrote them"
+    )
+    return rows, [Finding("time-backwards", "warning", text, frame=first, count=count)]
 
 
 def _turn_round(time: Floats, segment: Ints) -> tuple[Ints | None, list[Finding]]:

@@ -43,6 +43,10 @@ if TYPE_CHECKING:
 ROW_RATE_HZ = 30.0  # rows of a take in a second; people move below 10 Hz. Below 45 frames a second a row is a frame
 ROW_MIN_COUNT = 500  # rows of a take at least, if it has the frames: covariances of many joints need as many
 ROW_MIN_SOUND_SHARE = 0.5  # of a row's frames, from which on the others are bridged
+SLOW_MIN_FRAMES = 100  # frames of a sensor that is slower than the others; fewer are strays
+SLOW_MIN_SHARE = (
+    0.8  # of its steps that are as long as usual, or longer or shorter by a frame, and of the take they fill
+)
 DIFFERENCES_RATE_HZ = 12.0  # sixth differences a second that tell the noise
 JUMP_MIN_STEPS = 4.0  # usual steps from which on a track does not go on
 SPIKE_MAX_SHARE = 0.4  # of the way there: what a spike leaves between the frame before and the one after
@@ -210,8 +214,30 @@ def _read(take: Take) -> _Read:
 
 
 def count_row_frames(take: Take) -> int:
-    """Frames in a row of a take: as many as a 1/30 s has, fewer where that leaves too few rows."""
-    return max(1, count_frames(take.rate / ROW_RATE_HZ, take.frames // ROW_MIN_COUNT)) if take.timed else 1
+    """Frames in a row of a take: as many as a 1/30 s has, fewer where that leaves too few rows, and one where a sensor
+    is so much slower than the others that a row would hold less of it than is needed for a mean.
+    """
+    every = max(1, count_frames(take.rate / ROW_RATE_HZ, take.frames // ROW_MIN_COUNT)) if take.timed else 1
+    if every == 1:
+        return 1
+    step = measure_cadence(take.seen)
+    least = np.maximum(2, ROW_MIN_SOUND_SHARE * every)
+    return 1 if (every // step[step > 1] < least).any() else every
+
+
+def measure_cadence(seen: Bools) -> Ints:
+    """(m,) frames from one pose of each body to its next where it is slower than the recording throughout, as a sensor
+    of half the rate; else 1.
+    """
+    step = np.ones(seen.shape[1], np.int64)
+    count = seen.sum(axis=0)
+    for body in np.flatnonzero((count >= SLOW_MIN_FRAMES) & (2 * count <= len(seen) + 1)).tolist():
+        apart = np.diff(np.flatnonzero(seen[:, body]))
+        usual = int(median(apart))
+        near = np.abs(apart - usual) <= (usual > 2)
+        if usual > 1 and near.mean() >= SLOW_MIN_SHARE and count[body] * usual >= SLOW_MIN_SHARE * len(seen):
+            step[body] = usual
+    return step
 
 
 def digest_take(take: Take, good: Bools | None = None, every: int | None = None) -> Digest:

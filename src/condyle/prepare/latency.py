@@ -426,7 +426,7 @@ class LatencyRepair:
     @property
     def delays(self) -> str:
         named = zip(self.bodies, self.late, strict=True)
-        return ", ".join(f"{name} {1000 * delay:+.2g} ms" for name, delay in named)
+        return ", ".join(f"{name} {float(f'{1000 * delay:.2g}'):+g} ms" for name, delay in named)  # no 1e+02
 
     @property
     def suspicion(self) -> str:

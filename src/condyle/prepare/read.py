@@ -23,6 +23,7 @@ from ..model.values import dataclass
 from .convention import Diagnosis, apply_diagnosis, diagnose
 from .cutting import choose_bodies, cut_time, rename_marker
 from .odd_sensors import repair_odd_sensors
+from .own_rows import share_rows
 
 if TYPE_CHECKING:  # of markers alone
     from .joint_centres import JointCentre
@@ -104,7 +105,8 @@ def recordings_in(
     if options.bodies is not None:  # what markers do in the part that is not wanted tells nothing
         recordings = bodies_in([cut_time(one, options.start, options.stop) for one in recordings], options, known)
     else:  # files side by side have one clock once they are together
-        recordings = [cut_time(one, options.start, options.stop) for one in bodies_in(recordings, options, known)]
+        recordings = [share_rows(one) for one in bodies_in(recordings, options, known)]
+        recordings = [cut_time(one, options.start, options.stop) for one in recordings]
     return [choose_bodies(one, options.only, options.drop, options.rename) for one in recordings]
 
 

@@ -27,11 +27,11 @@ DEEDS = {
     "large-residual": "look how {names} is mounted: its joint comes apart by {size}",
     "missing-samples": "see what hides {names}",
     "gap-left": "see what hides {names}",
-    "tree-not-determined": "move every joint through its range, one after the other",
     "rivals": "move {names} against each other",
     "swap": "look at the cables or labels of {names}",
     "segment-completed": "put a third marker on {names}, off the line of the two",
     "bent-field": "keep away from metal, or correct with --field",
+    "unit-assumed": "give the unit with --unit",
 }  # by code, where the text does not end with it
 OF_MOTION = ("wide-interval", "undetermined-joint", "one-axis-only")
 NAMES_MAX = 3  # bodies that a title names
@@ -43,7 +43,7 @@ def entitle(finding: Finding, skeleton: Skeleton) -> tuple[str, str]:
         return name_cause(finding), finding.text
     if finding.code in OF_MOTION and finding.bodies:
         return _begin(_advise_motion(finding, skeleton)), finding.text
-    if finding.code in DEEDS:
+    if finding.code in DEEDS and (finding.code != "rivals" or "move " in finding.text):
         names = finding.bodies if finding.code in ("rivals", "swap") else _own(finding)
         deed = DEEDS[finding.code].format(
             names=_join(names) or "the sensors", size=f"{mm(abs(finding.value or 0.0))} mm"

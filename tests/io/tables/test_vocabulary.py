@@ -62,7 +62,8 @@ def test_other_names_say_nothing(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "unit"),
     [("time", None), ("t", None), ("Time (Seconds)", "s"), ("timestamp_ms", "ms"), ("t_ms", "ms"), ("unix_ms", "ms"),
-     ("timestamp [ns]", "ns"), ("TimeSinceStart", None), ("time_stamp", None), ("Seconds", "s")],
+     ("timestamp [ns]", "ns"), ("TimeSinceStart", None), ("utc_ms", "ms"), ("ts", None), ("elapsed_ms", "ms"),
+     ("ms", "ms"), ("clock [s]", "s"), ("time_stamp", None), ("Seconds", "s")],
 )  # fmt: skip
 def test_a_clock_is_known_by_its_name(name: str, unit: str | None) -> None:
     found = read_column_names(["other", name])

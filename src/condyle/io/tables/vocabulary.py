@@ -37,8 +37,9 @@ _MATRIX = re.compile(
     rf"(?P<before>.*?){WORD_START}(?i:rotation|rotmat|rot|matrix|mat|r|m){NAME_GAP}[\[(]?(?P<row>\d)[\])]?{NAME_GAP}[,\[(]?\s*(?P<column>\d)?[\])]?$"
 )
 _TIME = re.compile(
-    r"(?i)^(?:unix|epoch|host|device|sys(?:tem)?|session|elapsed)?[\s_.\-]*"
-    r"(?:time[\s_.\-]*stamps?|time[\s_.\-]*since[\s_.\-]*start|times?|stamp|t|zeit|unix|epoch|secs?|seconds)"
+    r"(?i)^(?:unix|epoch|utc|gps|host|device|sys(?:tem)?|session|elapsed)?[\s_.\-]*"
+    r"(?:time[\s_.\-]*stamps?|time[\s_.\-]*since[\s_.\-]*start|times?|stamp|ts?|zeit|temps|unix|epoch|utc|clock|elapsed"
+    r"|secs?|seconds|(?=(?:ms|msec|milliseconds|us|usec|microseconds)$))"
     r"[\s_.\-]*(?:session|unix|unity|utc|since start)?[\s_.\-]*"
     r"(?P<unit>s|sec|secs|seconds|ms|msec|milliseconds|us|usec|microseconds|ns|nsec|nanoseconds)?$"
 )

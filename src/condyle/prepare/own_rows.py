@@ -1,0 +1,67 @@
+"""Sensors of one table that are written in rows of their own, each when it reports, put on one clock."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..maths.arrays import Bools, evenly
+from ..maths.robust import median
+from ..maths.spool import over_frames
+from ..model.recording import QUATERNIONS, Bodies, Recording
+
+SEEN_MAX_SHARE = 0.75  # of a glance at the rows, from which on a sensor is in all but some of them
+GLANCE_ROWS = 200  # rows that are glanced at first
+OWN_MIN_ROWS = 20  # rows of a sensor, of which fewer tell nothing
+SHARED_MAX_SHARE = 0.1  # of the rows of the rarer of two sensors that both are in; sensors of one device share all
+
+
+def share_rows(recording: Recording) -> Recording:
+    """The recording with all sensors in every row, where two of them are hardly ever in one: interpolated onto the
+    clock of the fastest, as files of one sensor each are. As it is where sensors share rows, or no clock is known.
+    """
+    bodies, time = recording.bodies, recording.time
+    if bodies is None or time is None or recording.markers is not None or recording.segment is not None:
+        return recording
+    if recording.convention.rotation not in QUATERNIONS or len(bodies.names) < 2 or not len(time):
+        return recording
+    if _find_seen(bodies, evenly(len(time), GLANCE_ROWS)).mean(axis=0).min() > SEEN_MAX_SHARE:
+        return recording
+    seen = _find_seen(bodies, slice(None))
+    if not _have_rows_of_their_own(seen):
+        return recording
+    from ..io.resample import BodySamples, resample_streams
+
+    streams = [
+        BodySamples(name, time[rows], bodies.position[rows, k], bodies.orientation[rows, k])
+        for k, name in enumerate(bodies.names)
+        for rows in [np.flatnonzero(seen[:, k])]
+    ]
+    clock, position, orientation, told = resample_streams(streams)
+    return replace(
+        recording,
+        bodies=Bodies(bodies.names, position, orientation),
+        time=np.asarray(clock),
+        findings=(*recording.findings, *told),
+    )
+
+
+def _find_seen(bodies: Bodies, rows: slice | np.ndarray) -> Bools:
+    return over_frames(
+        lambda p, q: np.isfinite(p).all(axis=2) & np.isfinite(q).all(axis=2),
+        *(bodies.position[rows], bodies.orientation[rows]),
+    )
+
+
+def _have_rows_of_their_own(seen: Bools) -> bool:
+    """Whether two sensors alternate through the rows (n, m): one that is lost for a while shares the others'."""
+    count = seen.sum(axis=0)
+    sparse = [
+        k for k in np.flatnonzero(count >= OWN_MIN_ROWS).tolist() if median(np.diff(np.flatnonzero(seen[:, k]))) > 1
+    ]
+    for a, one in enumerate(sparse):
+        together = (seen[:, [one]] & seen[:, sparse[a + 1 :]]).sum(axis=0)
+        if (together < SHARED_MAX_SHARE * np.minimum(count[one], count[sparse[a + 1 :]])).any():
+            return True
+    return False

@@ -1,0 +1,81 @@
+"""Sensors in rows of their own are put on one clock; sensors that are lost or slower share the others' rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from condyle.maths import rotation
+from condyle.model.recording import Bodies, Convention, Markers, Recording, to_take
+from condyle.prepare.own_rows import share_rows
+from condyle.simulate import linkage, simulate
+
+INTERPOLATED_M = 0.002  # m between samples that are 1/30 s apart, of a body that moves at 1 Hz
+
+
+def recording(frames: int = 600) -> Recording:
+    take = simulate(linkage(), seconds=frames / 60, rate=60, seed=2).take
+    q = rotation.to_quaternion(take.R_world_body)
+    return Recording(
+        bodies=Bodies(take.names, take.p_world_body, q), time=take.time, convention=Convention("wxyz", unit="m")
+    )
+
+
+def seen_in(whole: Recording, seen: np.ndarray) -> Recording:
+    bodies = whole.bodies
+    p, q = (np.where(seen[..., None], part, np.nan) for part in (bodies.position, bodies.orientation))
+    return replace(whole, bodies=Bodies(bodies.names, p, q))
+
+
+@pytest.mark.parametrize("turns", [2, 3])
+def test_sensors_that_take_turns_are_interpolated_onto_one_clock(turns) -> None:
+    whole = recording()
+    n, m = whole.bodies.position.shape[:2]
+    split = seen_in(whole, np.arange(n)[:, None] % turns == np.arange(m) % turns)
+    shared = share_rows(split)
+    (finding,) = shared.findings
+    assert finding.code == "common-clock"
+    assert len(shared.time) == pytest.approx(n / turns, abs=1)
+    rows = np.searchsorted(whole.time, shared.time)
+    away = np.linalg.norm(shared.bodies.position - whole.bodies.position[rows], axis=2)
+    inner = away[turns:-turns]
+    assert np.isfinite(inner).all()
+    assert inner.max() < INTERPOLATED_M
+    assert to_take(shared).seen[turns:-turns].all()
+
+
+def test_sensors_that_report_in_any_order_are_too(rng) -> None:
+    whole = recording()
+    n, m = whole.bodies.position.shape[:2]
+    assert [f.code for f in share_rows(seen_in(whole, rng.integers(m, size=n)[:, None] == np.arange(m))).findings] == [
+        "common-clock"
+    ]
+
+
+def test_sensors_that_share_rows_are_left_as_they_are(rng) -> None:
+    whole = recording()
+    n, m = whole.bodies.position.shape[:2]
+    slower, lost, half = (np.ones((n, m), dtype=bool) for _ in range(3))
+    slower[:, :2] = (np.arange(n) % 4 == 0)[:, None]
+    lost[:] = rng.random((n, m)) < 0.4
+    half[: n // 2, 0] = half[n // 2 :, 1] = False
+    for seen in (slower, lost, half):
+        one = seen_in(whole, seen)
+        assert share_rows(one) is one
+
+
+def test_without_a_clock_quaternions_or_two_sensors_nothing_is_done() -> None:
+    whole = recording(60)
+    n, m = whole.bodies.position.shape[:2]
+    split = seen_in(whole, np.arange(n)[:, None] % 2 == np.arange(m) % 2)
+    for one in (
+        replace(split, time=None, rate=60.0),
+        replace(split, segment=np.arange(n) // 30),
+        replace(split, markers=Markers(("a",), np.zeros((n, 1, 3)))),
+        replace(split, bodies=None, markers=Markers(("a",), np.zeros((n, 1, 3)))),
+        replace(split, convention=Convention("ZYX"), bodies=replace(split.bodies, orientation=np.zeros((n, m, 3)))),
+        seen_in(whole, np.zeros((n, m), dtype=bool)),
+    ):
+        assert share_rows(one) is one
