@@ -28,6 +28,7 @@ from ..pairs.outliers import (
     Steps,
     estimate_scales,
     find_rest,
+    lift_scales,
     weigh_outliers,
     weigh_seen,
 )
@@ -121,11 +122,11 @@ def gap_scale(take: Take, fits: PairFits) -> Floats:
     """(J,) [m] per axis size of each joint's gap that outliers do not raise, from frames spread over the take."""
     part, frames = take.thin(MEDIAN_FRAMES)
     length = np.sqrt(np.square(gaps(part, *fits.joints)).sum(axis=2))
-    scale = estimate_scales(length, np.isfinite(length))
+    seen = np.isfinite(length)
+    scale = estimate_scales(length, seen)
     less = np.flatnonzero(scale < RESTED_GAP_MAX_SHARE * fits.residual / np.sqrt(3))
     if len(less):
-        rest = find_rest(take, fits.pairs[less])[frames]
-        scale[less] = estimate_scales(length, np.isfinite(length), rest, less)
+        lift_scales(scale, length, seen, find_rest(take, fits.pairs[less])[frames], less)
     return scale
 
 
