@@ -54,6 +54,14 @@ def test_every_edge_of_a_clean_take_is_sure_without_names(walk: World) -> None:
     assert {one.rivals for one in found.values()} == {()}
 
 
+def test_what_compared_the_trees_of_a_long_take_is_made_anew(walk: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, frames = supports(walk.take), infer_structure(walk.take).rows.take.frames
+    monkeypatch.setattr("condyle.estimate.structure.SEARCH_FRAMES", frames - 1)
+    found = infer_structure(walk.take)
+    assert found.search is None
+    assert supports(walk.take, found) == before
+
+
 def test_the_order_of_bodies_and_the_world_do_not_matter(walk: World) -> None:
     order = np.random.default_rng(3).permutation(15)
     turned = moved(walk.take, from_vector([0.3, -0.2, 1.0]), np.array([3.0, 1.0, -2.0]))

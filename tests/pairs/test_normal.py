@@ -25,14 +25,15 @@ def edges(world: World) -> np.ndarray:
     return np.array([(k, up) for k, up in enumerate(world.truth.parent) if up >= 0])
 
 
-@pytest.mark.parametrize("weighed", [False, True], ids=["plain", "weighed, with gaps"])
-def test_the_sums_of_blocks_add_up_to_those_of_the_take(world: World, rng: np.random.Generator, weighed: bool) -> None:
+@pytest.mark.parametrize("weighed", [0.0, 0.1, 1.0], ids=["plain", "some weighed", "weighed, with gaps"])
+def test_the_sums_of_blocks_add_up_to_those_of_the_take(world: World, rng: np.random.Generator, weighed: float) -> None:
     take, pairs = world.take, edges(world)
     u = rng.normal(0, 0.2, 6 * len(pairs))
     weight = np.ones((take.frames, len(pairs)))
     if weighed:
-        take = take.mask(rng.random((take.frames, take.bodies)) < 0.1)
-        weight = rng.random(weight.shape)
+        take = take.mask(rng.random((take.frames, take.bodies)) < 0.1 * weighed)
+        some = rng.random(take.frames) <= weighed
+        weight[some] = rng.random((int(some.sum()), len(pairs)))
 
     def sums(frames: np.ndarray) -> list[np.ndarray]:
         rows = Rows.of(take.at(frames), pairs)
@@ -42,6 +43,18 @@ def test_the_sums_of_blocks_add_up_to_those_of_the_take(world: World, rng: np.ra
     parts = [sums(frames) for frames in np.array_split(np.arange(take.frames), 7)]
     for part, whole in zip(zip(*parts, strict=True), sums(np.arange(take.frames)), strict=True):
         np.testing.assert_allclose(sum(part), whole, rtol=SAME, atol=SAME * np.abs(whole).max())
+
+
+def test_the_sums_are_products_of_the_weighted_columns(world: World, rng: np.random.Generator) -> None:
+    take, pairs = world.take, edges(world)
+    weight = np.ones((take.frames, len(pairs)))
+    weight[5, 0], weight[40:60, 2] = 0.0, rng.random(20)  # most frames count in full
+    R, p, (i, j), root = take.R_world_body, take.p_world_body, pairs.T, np.sqrt(weight)[:, None, :, None]
+    Z = np.concatenate([R[:, i], -R[:, j]], axis=3).swapaxes(1, 2) * root  # (n, 3, J, 6)
+    flat = Z.reshape(3 * take.frames, -1)
+    d = ((p[:, j] - p[:, i]).swapaxes(1, 2) * root[..., 0]).reshape(-1, len(pairs))
+    for found, right in zip(Rows.of(take, pairs).sums(weight), (flat.T @ flat, flat.T @ d), strict=True):
+        np.testing.assert_allclose(found, right, rtol=0, atol=SAME * take.frames)
 
 
 def test_without_covariance_and_correction_the_answer_is_least_squares(world: World) -> None:

@@ -144,6 +144,10 @@ def test_a_lively_stretch_raises_its_own_bar_but_not_far(rng) -> None:
     assert (bar[:800] < 1.5).all()
     assert bar[1150:1250] == pytest.approx(2, rel=0.2)
     assert (bar[2150:2250] == LIVELY_MAX_LIFT).all()
+    asked = np.isin(np.arange(3000), [1170, 2999])
+    some = estimate_bar(length, seen, 100, 1.0, asked)
+    assert (some[asked] == bar[asked]).all()
+    assert (some[:1100] == 1).all()  # which nobody asked for
     assert (estimate_bar(length, seen, 0, 1.0) == 1).all()
     assert (estimate_bar(length[:250], seen[:250], 100, 1.0) == 1).all()
 

@@ -104,12 +104,18 @@ def _alternate(C: Floats, limit: Floats) -> tuple[Floats, Floats, Floats]:
         np.concatenate([nearest, np.repeat(np.eye(3), P, axis=0)]),
         np.full(4 * P, np.inf),
     )
-    own = C[pair[still]]
+    own = C[pair[still]].transpose(0, 1, 3, 2, 4).reshape(-1, 9, 9)  # products of two entries of u, and of two of v
+
+    def least(products: Floats, axis: Floats) -> tuple[Floats, Floats]:
+        """(p,) the least variance beside one axis (p, 3), and the other axis that has it."""
+        both = (axis[:, :, None] * axis[:, None]).reshape(-1, 9, 1)
+        value, vector = np.linalg.eigh((products @ both).reshape(-1, 3, 3))
+        return value[:, 0], vector[:, :, 0]
+
     for _ in range(UNIVERSAL_ROUNDS if len(still) else 0):
-        start, before = v[still], left[still]
-        u[still] = np.linalg.eigh(np.einsum("pabcd,pb,pd->pac", own, start, start))[1][:, :, 0]
-        value, vector = np.linalg.eigh(np.einsum("pabcd,pa,pc->pbd", own, u[still], u[still]))
-        v[still], left[still] = vector[:, :, 0], value[:, 0]
+        before = left[still]
+        _, u[still] = least(own, v[still])
+        left[still], v[still] = least(np.swapaxes(own, 1, 2), u[still])
         settled = left[still] >= (1 - UNIVERSAL_SETTLED_SHARE) * before
         still, own = still[~settled], own[~settled]
         if not len(still):

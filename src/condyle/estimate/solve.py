@@ -21,13 +21,14 @@ from ..model.take import Take
 from ..model.values import dataclass
 from ..pairs.fits import PairFits, gaps
 from ..pairs.noise import Noise
-from ..pairs.normal import Rows, System, condition_covariance, gap_products, weigh_joints
+from ..pairs.normal import DENSE_MAX_JOINTS, Rows, System, condition_covariance, gap_products, weigh_joints
 from ..pairs.outliers import (
     LIVELY_S,
     MEDIAN_FRAMES,
     Steps,
     estimate_scales,
     find_rest,
+    lift_scales,
     weigh_outliers,
     weigh_seen,
 )
@@ -121,11 +122,11 @@ def gap_scale(take: Take, fits: PairFits) -> Floats:
     """(J,) [m] per axis size of each joint's gap that outliers do not raise, from frames spread over the take."""
     part, frames = take.thin(MEDIAN_FRAMES)
     length = np.sqrt(np.square(gaps(part, *fits.joints)).sum(axis=2))
-    scale = estimate_scales(length, np.isfinite(length))
+    seen = np.isfinite(length)
+    scale = estimate_scales(length, seen)
     less = np.flatnonzero(scale < RESTED_GAP_MAX_SHARE * fits.residual / np.sqrt(3))
     if len(less):
-        rest = find_rest(take, fits.pairs[less])[frames]
-        scale[less] = estimate_scales(length, np.isfinite(length), rest, less)
+        lift_scales(scale, length, seen, find_rest(take, fits.pairs[less])[frames], less)
     return scale
 
 
@@ -183,7 +184,8 @@ def solve_together(
     assert weight is not None
     del gap
     gap = rows.gap(u)
-    u = system.refine(G, S, u, rows.slope(gap, weight, S))
+    if len(start.pairs) <= DENSE_MAX_JOINTS:  # those of more are as near as their steps settle
+        u = system.refine(G, S, u, rows.slope(gap, weight, S))
     joints = _split_unknowns(start.pairs, u)
     C, _ = gap_covariance(gap, inlier, noise.gap_covariance(*joints), start.pairs, shared, take.seconds)
     N = system.normal(G, np.asarray(np.linalg.inv(C)))

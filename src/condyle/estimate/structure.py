@@ -36,7 +36,7 @@ from .kinds import (
     measure_world_motion,
 )
 from .machines import Slide, find_sliders, find_thread
-from .tree import TRIAL_ROUNDS, ResidualRows, Tree, Trials, spanning_margins, swap_edges, try_rivals
+from .tree import SEARCH_FRAMES, TRIAL_ROUNDS, ResidualRows, Tree, Trials, spanning_margins, swap_edges, try_rivals
 
 RARE_PAIR_SHARE = 0.2  # of the usual pair's frames, below which a pair is no candidate for an edge
 SEEN_MOSTLY_SHARE = 0.95  # of the rows of the body that is seen most, from which on it is not asked when one was seen
@@ -119,7 +119,7 @@ class Structure:
     loops       pairs outside the tree that fit like joints
     handicap    (P,) log factor by which a pair's residual counts as larger than it is; nearness: the part of it that
                 comes from the joint's distance to its sensors; trials: see `try_rivals`; search: the residuals that
-                trees were compared by
+                trees were compared by, None of a long take
     between     (P,) human segments between two bodies by their names, see `count_between`
     tied        (edge, other) pairs whose joint is the same point, so that the motion cannot choose between them
     good        (n, m) poses that are no gross outliers
@@ -293,7 +293,9 @@ def is_half_named(between: Floats, pairs: Ints) -> Bools:
 def _search(
     take: Take, sums: PairSums, fits: PairFits, edges: Ints, held: Sequence[int], handicap: Floats
 ) -> tuple[Tree, Trials, ResidualRows | None]:
-    """The tree after swaps that prove themselves, the trials of the rivals that it beat, and what compared them."""
+    """The tree after swaps that prove themselves, the trials of the rivals that it beat, and what compared them: of a
+    long take that is made anew for those who ask, since it is as large as a quarter of the rows.
+    """
     tree, trials, changed = spanning_margins(take.bodies, fits, edges), Trials(), False
     if take.bodies > COVARIANCE_MAX_BODIES or not len(edges):
         return tree, trials, None
@@ -305,7 +307,7 @@ def _search(
         if not changed:
             break
         edges = tree.edges
-    return tree, trials, rows
+    return tree, trials, rows if part.frames <= SEARCH_FRAMES else None
 
 
 def find_plain_hinges(rows: Take, fits: PairFits, motion: PairMotion, noise: Noise, between: Floats) -> Bools:

@@ -11,7 +11,6 @@ from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import CHI3_MEDIAN, median
 from ..maths.spool import POSE_BYTES, blocks_of, empty, over_frames
 from ..model.values import dataclass
-from .fits import gap_columns
 
 if TYPE_CHECKING:
     from ..model.take import Take
@@ -64,12 +63,13 @@ class Noise:
 
     def gap_covariance(self, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
         """(J, J) [m^2] per axis covariance of the joints' gaps by white noise: joints share that of their sensors."""
-        columns = gap_columns(len(self.position), pairs, p_child_joint, p_parent_joint)
-        columns = columns.reshape(len(self.position), 4, len(pairs))
-        columns[:, :3] *= np.sqrt(2 / 3) * self.orientation[:, None, None]
-        columns[:, 3] *= self.position[:, None]
-        flat = columns.reshape(4 * len(self.position), len(pairs))
-        return np.asarray(flat.T @ flat)
+        J, sensor = len(pairs), pairs.ravel()
+        places = np.stack([p_child_joint, -p_parent_joint], axis=1).reshape(-1, 3)
+        turned = np.sqrt(2 / 3) * self.orientation[sensor, None] * places
+        moved = self.position[sensor, None] * np.tile([[1.0], [-1.0]], (J, 1))
+        ends = np.concatenate([turned, moved], axis=1)  # (2 J, 4) what a sensor's noise does to its end of a joint
+        shared = np.where(sensor[:, None] == sensor, ends @ ends.T, 0.0)
+        return np.asarray(shared.reshape(J, 2, J, 2).sum(axis=(1, 3)))
 
     def cap(self, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats, residual: Floats) -> Noise:
         """With no more orientation noise than the residuals (J,) [m] of joints allow: the rest of it was fast motion.
@@ -207,17 +207,13 @@ def fit_place_noise(square: Floats, place: Floats) -> PlaceNoise | None:
     y = np.where(use, y, 0.0)
     y = np.where(use, y - y.sum(axis=0) / count, 0.0)  # every sensor has its own level
 
-    def read_level(part: slice) -> Floats:
-        return np.where(use[part][..., None], read(part) - level, 0.0).reshape(-1, 9)
-
     XX, Xy = np.zeros((9, 9)), np.zeros(9)
     for part in parts:
-        X = read_level(part)
+        X = np.where(use[part][..., None], read(part) - level, 0.0).reshape(-1, 9)
         XX += X.T @ X
         Xy += X.T @ y[part].ravel()
     beta = np.linalg.lstsq(XX, Xy, rcond=None)[0]
-    told = np.concatenate([(read_level(part) @ beta)[use[part].ravel()] for part in parts])
-    if float(told.std()) < PLACE_MIN_LOG_SPREAD:
+    if float(beta @ XX @ beta) < PLACE_MIN_LOG_SPREAD**2 * use.sum():
         return None
     return PlaceNoise(centre, size, np.asarray(beta), level @ beta)
 

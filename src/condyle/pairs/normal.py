@@ -70,8 +70,6 @@ class System:
         Sums of products are rounded as whole positions are, and the weakest directions multiply that by thousands;
         gaps are a hundredth of them, so that neither the order of the bodies nor the processor is seen in the joints.
         """
-        if len(self.pairs) > DENSE_MAX_JOINTS:  # which are as near as their steps settle
-            return near
         sensor, factor, weighed = np.repeat(self.pairs.ravel(), 3), self.factor, weigh_joints(G, S)
         alone = np.where(sensor[:, None] == sensor, (1 - factor * factor[:, None]) * weighed, 0.0)
         left = -factor * (slope + weighed @ ((factor - 1) * near)) - alone @ near
@@ -205,31 +203,27 @@ class Rows:
         if self._plain(weight):
             return self._take_apart(self._gram())
         J, n = len(self.pairs), len(weight)
-        stack = self.X.reshape(3, n, -1)
-        gram = np.zeros((stack.shape[2], stack.shape[2]))  # of frames in which every joint counts in full
-        table: Floats | None = None
+        stack, full = self.X.reshape(3, n, -1), (weight == 1).all(axis=1)
+        most = bool(2 * full.sum() > n)  # count in full, and the products of all are known; else all are weighed
+        rest: Ints | range = np.flatnonzero(~full) if most else range(n)
+        table, gram = np.zeros((7 * J, 7 * J)), np.zeros((stack.shape[2], stack.shape[2]))
         step = max(CACHED_NUMBERS // (21 * J), 2 * J)  # a sum of few frames is as large as that of many
-        scratch = np.empty((3, min(step, n), 7, J))
-        for start in range(0, n, step):
-            part, own = stack[:, start : start + step], weight[start : start + step]
-            full = (own == 1).all(axis=1)
-            rest: Ints | slice = slice(start, start + len(own))
-            if 2 * full.sum() > len(own):  # else all are weighed: to pick some out would take longer
-                whole = part[:, full].reshape(-1, stack.shape[2])
-                gram += whole.T @ whole
-                if full.all():
-                    continue
-                rest, own = start + np.flatnonzero(~full), own[~full]
+        scratch = np.empty((3, min(step, len(rest)), 7, J))
+        for start in range(0, len(rest), step):
+            some = rest[start : start + step]
+            frames: Ints | slice = slice(some.start, some.stop) if isinstance(some, range) else some
+            own = weight[frames]
             weighted = scratch if len(own) == scratch.shape[1] else np.empty((3, len(own), 7, J))
-            flat = np.multiply(self._design(rest), np.sqrt(own)[:, None], out=weighted).reshape(-1, 7 * J)
-            table = flat.T @ flat if table is None else np.add(table, flat.T @ flat, out=table)
-        if table is None:
-            return self._take_apart(gram)
+            flat = np.multiply(self._design(frames), np.sqrt(own)[:, None], out=weighted).reshape(-1, 7 * J)
+            table += flat.T @ flat
+            if most:
+                lesser = stack[:, frames].reshape(-1, stack.shape[2])
+                gram += lesser.T @ lesser
         products = table.reshape(7, J, 7, J).transpose(1, 0, 3, 2)  # by joints and their columns
         G, H = products[:, :6, :, :6].reshape(6 * J, 6 * J), products[:, :6, :, 6].reshape(6 * J, J)
-        if gram.any():
-            more = self._take_apart(gram)
-            G, H = G + more[0], H + more[1]
+        if most:
+            others = self._take_apart(self._gram() - gram)
+            G, H = G + others[0], H + others[1]
         return G, H
 
     def _design(self, frames: Ints | slice) -> Floats:
@@ -251,13 +245,18 @@ class Rows:
         """Z'Z and Z'd from products (4 m, 4 m) of the stacked poses."""
         sign = np.tile(np.repeat([1.0, -1.0], 3), len(self.pairs))
         used, places = (4 * self.pairs.ravel()[:, None] + np.arange(3)).ravel(), 4 * self.pairs + 3
-        G = gram[np.ix_(used, used)] * sign * sign[:, None]
+        G = gram[np.ix_(used, used)]
+        G *= sign
+        G *= sign[:, None]
         H = (gram[np.ix_(used, places[:, 1])] - gram[np.ix_(used, places[:, 0])]) * sign[:, None]
         return G, H
 
 
 def gap_products(gap: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """(J, J) products [m^2] of gaps (3, n, J) weighted by (n, J), and what two joints' gaps weigh together."""
+    if (weight == 1).all():
+        flat = gap.reshape(-1, gap.shape[2])
+        return flat.T @ flat, np.full((gap.shape[2], gap.shape[2]), float(len(weight)))
     root = over_frames(np.sqrt, weight)
     scaled = np.multiply(gap, root, out=empty(gap.shape)).reshape(-1, gap.shape[2])
     return scaled.T @ scaled, root.T @ root

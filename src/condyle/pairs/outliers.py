@@ -53,22 +53,25 @@ def measure_gaps(gap: Floats, base_weight: Floats | None = None) -> Floats:
     return over_frames(measure, frames) if base_weight is None else over_frames(measure, frames, base_weight)
 
 
-def estimate_scales(
-    length: Floats, seen: Bools, rest: Bools | None = None, joints: Ints | slice = slice(None)
-) -> Floats:
-    """(J,) [m] robust per axis size of each joint's gap lengths (n, J) over the take, or of some joints.
-
-    rest   (n, J) where these joints rest: where that takes long, the larger one of all frames and of those in motion
-    """
+def estimate_scales(length: Floats, seen: Bools) -> Floats:
+    """(J,) [m] robust per axis size of each joint's gap lengths (n, J) over the take."""
     part = slice(None, None, max(1, len(length) // MEDIAN_FRAMES))
-    length, seen = length[part][:, joints], seen[part][:, joints]
-    scale = median(np.where(seen, length, np.nan))
-    if rest is not None:
-        still = rest[part] & seen
-        long = still.sum(axis=0) >= REST_MIN_SHARE * np.maximum(seen.sum(axis=0), 1)
-        moving = median(np.where(seen & ~still, length, np.nan))
-        scale = np.where(long, np.maximum(scale, moving), scale)
-    return np.maximum(scale / CHI3_MEDIAN, 1e-300)
+    return _robust_size(np.where(seen[part], length[part], np.nan))
+
+
+def lift_scales(scale: Floats, length: Floats, seen: Bools, rest: Bools, joints: Ints) -> None:
+    """Lifts the scales (J,) [m] of those of some joints (P,) that rest (n, P) for long to those of their motion."""
+    part = slice(None, None, max(1, len(length) // MEDIAN_FRAMES))
+    seen, still = seen[part][:, joints], rest[part]
+    long = (still & seen).sum(axis=0) >= REST_MIN_SHARE * np.maximum(seen.sum(axis=0), 1)
+    if long.any():
+        own, moving = joints[long], (seen & ~still)[:, long]
+        scale[own] = np.maximum(scale[own], _robust_size(np.where(moving, length[part][:, own], np.nan)))
+
+
+def _robust_size(length: Floats) -> Floats:
+    """(J,) [m] per axis size of gap lengths (n, J), those that are no numbers left out."""
+    return np.maximum(median(length) / CHI3_MEDIAN, 1e-300)
 
 
 def find_rest(take: Take, pairs: Ints) -> Bools:
@@ -101,20 +104,26 @@ def _measure_spread(total: Floats, count: Ints) -> Floats:
     return np.asarray(3 - np.square(total).sum(axis=-1) / np.maximum(count, 1) ** 2)
 
 
-def estimate_bar(length: Floats, seen: Bools, window: int, scale: Floats | float) -> Floats:
+def estimate_bar(length: Floats, seen: Bools, window: int, scale: Floats | float, asked: Bools | None = None) -> Floats:
     """(n, ...) [m] robust per axis size of gap lengths (n, ...) around each frame: overall, or of a livelier stretch.
 
     Where a joint rests for long, motion itself would else look like outliers; so the scale (...) may rise to the median
     of the `window` frames around and their neighbours on either side, but not far.
+
+    asked   (n, ...) frames of which it is asked for, all by default: stretches without one have the overall scale
     """
-    blocks = len(length) // window if window else 0
+    n, blocks = len(length), len(length) // window if window else 0
     if blocks < 3:
         return np.broadcast_to(scale, length.shape).copy()
-    table = np.where(seen, length, np.nan)[: blocks * window].reshape(blocks, window, *length.shape[1:])
-    padded = np.concatenate([table[:1], table, table[-1:]])
-    around = np.concatenate([padded[:-2], padded[1:-1], padded[2:]], axis=1)
-    local = median(np.swapaxes(around, 0, 1)) / CHI3_MEDIAN
-    return np.clip(local[np.minimum(np.arange(len(length)) // window, blocks - 1)], scale, LIVELY_MAX_LIFT * scale)
+    known = np.where(seen, length, np.nan).reshape(n, -1)
+    local = np.zeros((blocks, known.shape[1]))
+    asked = np.ones(known.shape, dtype=bool) if asked is None else asked.reshape(n, -1)
+    block, joint = np.nonzero(np.logical_or.reduceat(asked, window * np.arange(blocks), axis=0))
+    near = np.clip(block + np.array([[-1], [0], [1]]), 0, blocks - 1)
+    around = (window * near[:, None] + np.arange(window)[:, None]).reshape(3 * window, len(block))
+    local[block, joint] = median(known[around, joint]) / CHI3_MEDIAN
+    local = local.reshape(blocks, *length.shape[1:])[np.minimum(np.arange(n) // window, blocks - 1)]
+    return np.clip(local, scale, LIVELY_MAX_LIFT * scale)
 
 
 def weigh_seen(seen: Bools) -> Floats:
@@ -150,17 +159,22 @@ def weigh_outliers(
     least = _least(scale)
     some = np.flatnonzero(tukey | (length > TUKEY_SD * np.maximum(scale, least)).any(axis=0))
     if find_rests is not None and len(some):
-        scale[some] = estimate_scales(length, seen, find_rests()[:, some], some)
+        lift_scales(scale, length, seen, find_rests()[:, some], some)
+
+    def find_bars(joints: Ints | int, asked: Bools | None = None) -> Floats:
+        bars = estimate_bar(length[:, joints], seen[:, joints], window, scale[joints], asked)
+        return np.asarray(TUKEY_SD * np.maximum(bars, least))
+
     for part in blocks_of(len(some), 4 * length.itemsize * len(length)):
         joints = some[part]
-        bars = TUKEY_SD * np.maximum(estimate_bar(length[:, joints], seen[:, joints], window, scale[joints]), least)
-        for a, bar in zip(joints.tolist(), bars.T, strict=True):
+        far = length[:, joints] > TUKEY_SD * np.maximum(scale[joints], least)  # no bar is lower
+        for a, bar in zip(joints.tolist(), find_bars(joints, far).T, strict=True):
             beyond = length[:, a] > bar
             by_frames = None if steps is None else partial(steps, a, float(scale[a]))
             out = find_abrupt(gap[:, :, a], bar, beyond, seen[:, a], by_frames)
             out |= length[:, a] > GROSS_SD / TUKEY_SD * bar
             fires[a] = beyond.sum() > limit[a] and out.sum() >= ABRUPT_SHARE * beyond.sum()
-            weight[:, a] *= tukey_weight(length[:, a] / bar) if fires[a] or tukey[a] else ~out
+            weight[:, a] *= tukey_weight(length[:, a] / find_bars(a)) if fires[a] or tukey[a] else ~out
     return weight, fires
 
 
@@ -204,7 +218,7 @@ def estimate_bars(take: Take, pairs: Ints, length: Floats, seen: Bools, least: f
     scale, window = estimate_scales(length, seen), take.count_frames(3 * LIVELY_S)
     some = np.flatnonzero((length > least * scale + ROUNDING_M).any(axis=0))
     if len(some):
-        scale[some] = estimate_scales(length, seen, find_rest(take, pairs[some]), some)
+        lift_scales(scale, length, seen, find_rest(take, pairs[some]), some)
     bars = empty(length.shape)
     bars[...] = scale
     for part in blocks_of(len(some), 4 * length.itemsize * len(length)):
