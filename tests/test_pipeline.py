@@ -468,6 +468,7 @@ class Shift:
     first: int = 300
     effect: Effect = "moves"
     hold: tuple[tuple[str, str], ...] = ()
+    at_border: bool = False
     repair: str = "slips"
     bodies: tuple[str, ...] = ("head",)
 

@@ -87,8 +87,7 @@ def prove(before: Estimate, after: Estimate, change: Change) -> Proof:
     was, now = (_block_squares(after.take, gap) for gap in (old, new))
     sizes = [float(np.sqrt(_mean(one))) for one in (was, now)]
     own = _too_large(after, change) if change.effect == "moves" else _not_apart(before, after, change, touched)
-    # Sensors are put on and taken off between recordings; what else begins there is another mounting.
-    bordering = change.repair != "detached" and lies_at_border(after.take, change.first)
+    bordering = not change.at_border and lies_at_border(after.take, change.first)
     border = "it lies at the border of two recordings" if bordering else ""
     reason = _find_lost_joint(before, after) or border or own
     reason = reason or _find_objection(before, after, change, pairs, (old, new), (was, now))

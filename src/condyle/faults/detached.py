@@ -372,6 +372,7 @@ class DetachedRepair:
     effect: Effect = "leaves out"
     size: float | None = None
     hold: tuple[tuple[str, str], ...] = ()
+    at_border: bool = True
 
     @property
     def bodies(self) -> tuple[str, ...]:
