@@ -12,6 +12,7 @@ from dataclasses import replace
 from .estimate.checks import check_asked, check_twins, describe_left_out
 from .estimate.fitting import DRIFT, PLAIN, ROBUST, Estimate, Estimator, estimate_early, fit_tree
 from .estimate.proof import FigureStage, carry_out, keep_proved
+from .faults.carried import leave_out_carried
 from .faults.connections import MOST_CONNECTED_BODIES
 from .faults.detached import leave_out_detached
 from .faults.field import correct_field, correct_known_field, look_for_bend
@@ -73,7 +74,8 @@ def add_world(take: Take, options: FitOptions) -> Decision:
 
 LAST = (correct_known_field, check_belonging, add_world)
 PREPARE = (scale_lengths, mask_unmeasured, repair_swaps, repair_latency, *LAST)
-REPAIR = (register_worlds, leave_out_part_time, leave_out_detached, repair_slips, correct_field, look_for_bend)
+OFF = (leave_out_detached, leave_out_carried)
+REPAIR = (register_worlds, leave_out_part_time, *OFF, repair_slips, correct_field, look_for_bend)
 PLAN_OF: dict[Method, Plan] = {
     "default": Plan(PREPARE, ROBUST, REPAIR),
     "least-squares": Plan(

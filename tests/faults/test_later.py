@@ -14,6 +14,7 @@ from condyle.faults.later import repair_later
 from condyle.model.options import FitOptions
 from condyle.model.take import join
 from condyle.simulate import Disturbances, human, simulate
+from tests.faults.test_carried import carry
 
 RATE = 30
 NOISE = Disturbances(position_noise=0.0015, orientation_noise=np.radians(0.15), soft_tissue=0.003)
@@ -133,3 +134,12 @@ def test_a_short_take_and_one_of_which_hardly_anything_is_seen_are_played(perfor
     hidden[:2] = False
     assert not repair_later(later.mask(hidden), fit.skeleton.joints, FitOptions()).findings
     assert not repair_later(later, (), FitOptions()).findings
+
+
+def test_a_sensor_that_is_carried_away_is_told_with_the_time(performer: tuple[condyle.Fit, Take]) -> None:
+    fit, later = performer
+    solved = condyle.solve(carry(later, "l_shank", slice(9 * RATE, None)), fit)
+    (found,) = told(solved)
+    assert (found.code, found.bodies) == ("detached-sensor", ("l_shank",))
+    assert "moves with no other body from 9.0 s on" in found.text
+    assert not solved.take.seen[9 * RATE :, solved.take.index("l_shank")].any()

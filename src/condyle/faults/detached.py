@@ -149,9 +149,8 @@ def leave_out_detached(estimate: Estimate, options: FitOptions, refused: Sequenc
     return Decision([finding for one in found for finding in one.describe(repaired=False)])
 
 
-def leave_out_by_known(take: Take, known: Sequence[Joint], options: FitOptions) -> Decision:
-    """The same of a later take, whose joints are known."""
-    found = find_detached(take, known)
+def leave_out_certain(take: Take, found: Sequence[DetachedRepair], options: FitOptions) -> Decision:
+    """The same where the joints that prove it are known, as those of a later take are."""
     repaired = options.fixes("detached")
     told = [finding for one in found for finding in one.describe(repaired=repaired)]
     return Decision(told, apply_changes(take, found) if found and repaired else None)
@@ -181,7 +180,7 @@ def _find_lying(blocks: PoseBlocks, known: Collection[int] = ()) -> Iterator[Lyi
 
     known  bodies that need not, since their joints are known
     """
-    if not known and not _moves(blocks.pose).any():
+    if not known and not moves(blocks.pose).any():
         return
     for part in segment_slices(blocks.segment):
         pose = blocks.pose[part]
@@ -207,7 +206,7 @@ def _count_lying(pose: Floats) -> Ints:
     return np.where(away.any(axis=0), np.argmax(away, axis=0), len(pose)) * known.any(axis=0)
 
 
-def _moves(pose: Floats) -> Bools:
+def moves(pose: Floats) -> Bools:
     """(m,) whether mean poses (b, m, 3, 4) differ by enough along some axis."""
     if not len(pose):
         return np.zeros(pose.shape[1], dtype=bool)
@@ -226,9 +225,9 @@ def _lies_apart(blocks: PoseBlocks, body: int, rows: slice, *, moves_elsewhere: 
     if min(counts) * LYING_BLOCK_S < least:
         return False
     other = np.delete(np.arange(blocks.pose.shape[1]), body)
-    if 2 * _moves(blocks.rows_of(rows, other)).sum() < blocks.seen[rows, other].any(axis=0).sum():
+    if 2 * moves(blocks.rows_of(rows, other)).sum() < blocks.seen[rows, other].any(axis=0).sum():
         return False
-    return not moves_elsewhere or bool(_moves(blocks.pose[seen][:, [body]])[0])
+    return not moves_elsewhere or bool(moves(blocks.pose[seen][:, [body]])[0])
 
 
 def _prove_detached(
@@ -245,7 +244,7 @@ def _prove_detached(
     rows = slice(int(blocks.start[one.first]), int(blocks.stop[one.stop - 1]))
     part = digest.as_take(take)
     down = {another.body for another in lying if another.overlaps(one)}
-    joints = None if figure is None else _choose_known(figure, figure.measure(part)[rows], one.body, down)
+    joints = None if figure is None else choose_known(figure, figure.measure(part)[rows], one.body, down)
     if joints is None:
         seen = digest.seen.copy()
         for another in lying:
@@ -259,14 +258,14 @@ def _prove_detached(
     if not (apart > joints.limit).all():
         return None
     best = int(np.argmin(joints.gap))
-    hidden = _find_frames(take, digest, rows, size[:, best] > joints.limit[best], one)
-    times = _find_times(take, hidden, one)
+    hidden = find_frames(take, digest, rows, size[:, best] > joints.limit[best], one)
+    times = find_times(take, hidden, one)
     other = next(int(body) for body in joints.pairs[best] if body != one.body)
     names = take.names[one.body], take.names[other]
-    return Detached(*names, hidden, *times, float(apart[best]), _name_file(take, hidden))
+    return Detached(*names, hidden, *times, float(apart[best]), name_file(take, hidden))
 
 
-def _choose_known(figure: JudgingJoints, size: Floats, body: int, down: set[int]) -> JudgingJoints | None:
+def choose_known(figure: JudgingJoints, size: Floats, body: int, down: set[int]) -> JudgingJoints | None:
     """The known joints by which a body is judged in rows with gaps `size` (n, J) [m]: those with bodies of which
     another joint holds; None where it has none with a body that does not lie.
     """
@@ -307,7 +306,7 @@ def _find_around(take: Take, digest: Digest, blocks: PoseBlocks, one: LyingStret
     return np.asarray(around[digest.segment[around] == digest.segment[first]])
 
 
-def _find_frames(take: Take, digest: Digest, rows: slice, off: Bools, one: LyingStretch) -> Bools:
+def find_frames(take: Take, digest: Digest, rows: slice, off: Bools, one: LyingStretch) -> Bools:
     """(n,) frames to leave out: those in which it lies and those next to them in which its joint is as far apart, when
     it falls or is put on.
     """
@@ -322,14 +321,14 @@ def _find_frames(take: Take, digest: Digest, rows: slice, off: Bools, one: Lying
     return hidden
 
 
-def _find_times(take: Take, hidden: Bools, one: LyingStretch) -> tuple[float | None, float | None]:
+def find_times(take: Take, hidden: Bools, one: LyingStretch) -> tuple[float | None, float | None]:
     """[s] since and until when it lies; None where the recording begins or ends so."""
     rows = np.flatnonzero(hidden)
     since = None if one.at_start else float(take.time[rows[0]])
     return since, None if one.at_end else float(take.time[rows[-1]])
 
 
-def _name_file(take: Take, hidden: Bools) -> str:
+def name_file(take: Take, hidden: Bools) -> str:
     """Which of several files these frames are of."""
     if len(set(take.of_source)) < 2:
         return ""
@@ -344,6 +343,7 @@ class Detached:
     since, until  [s]  None: from the start, to the end
     gap           [m]  from where the joint with `other` would be
     file               " of NAME" where there are several
+    lies               whether it lies still; else it moves, with no other body
     """
 
     name: str
@@ -353,6 +353,7 @@ class Detached:
     until: float | None
     gap: float
     file: str = ""
+    lies: bool = True
 
     @property
     def when(self) -> str:
@@ -361,10 +362,11 @@ class Detached:
         return (" ".join(ends) or "throughout the recording") + self.file
 
     def describe(self, *, repaired: bool) -> Finding:
-        text = (
-            f"{self.name}: lies still {self.when} while the others move, {1000 * self.gap:.0f} mm from where its joint "
-            f"with {self.other} would be: its sensor came off, was put down or not put on yet"
-        )
+        far = f"{1000 * self.gap:.0f} mm from where its joint with {self.other} would be"
+        text = f"{self.name}: moves with no other body {self.when}, {far}: its sensor came off, or was not put on yet"
+        if self.lies:
+            why = "its sensor came off, was put down or not put on yet"
+            text = f"{self.name}: lies still {self.when} while the others move, {far}: {why}"
         text += (", and is left out there" if repaired else "") + "; fasten the sensor"
         first, count = int(np.argmax(self.hidden)), int(self.hidden.sum())
         return Finding(
@@ -394,7 +396,7 @@ class DetachedRepair:
     @property
     def suspicion(self) -> str:
         lie = " and ".join(f"{one.name} {one.when}" for one in self.sensors)
-        return f"sensors that may lie still, off the body: {lie}"
+        return f"sensors that may be off the body: {lie}"
 
     def apply(self, take: Take) -> Take:
         hidden = np.zeros((take.frames, take.bodies), dtype=bool)

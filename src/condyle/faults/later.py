@@ -24,7 +24,8 @@ from ..model.skeleton import Joint, Slip
 from ..model.take import WORLD, Take
 from ..model.values import dataclass
 from .belonging import compare_take
-from .detached import leave_out_by_known
+from .carried import find_carried_by_known
+from .detached import find_detached, leave_out_certain
 from .files import locate_places
 from .slips import SLIP_MIN_S, SlipRepair, move_back, repair_slips
 
@@ -47,10 +48,13 @@ def repair_later(take: Take, known: Sequence[Joint], options: FitOptions) -> Lat
     """A take on a figure with these joints, without the poses of sensors that lie off their bodies, and with those that
     slipped moved back; as it is where its names are another's, which makes joints come apart alike.
     """
-    decision = leave_out_by_known(take, known, options)
-    ready = take if decision.take is None else decision.take
-    slips, told = _find_slips(ready, known, options)
-    told = [*decision.findings, *told]
+    ready, told = take, list[Finding]()
+    for find in (find_detached, find_carried_by_known):
+        decision = leave_out_certain(ready, find(ready, known), options)
+        ready = ready if decision.take is None else decision.take
+        told += decision.findings
+    slips, of_slips = _find_slips(ready, known, options)
+    told += of_slips
     if not told or _are_renamed(take, known):
         return LaterTake(take)
     return LaterTake(move_back(ready, slips), told, slips)
