@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import CondyleError
+from ..estimate.support import measure_support
 from ..maths.arrays import Bools, Floats, distinct
 from ..maths.robust import median
 from ..maths.series import block_medians
 from ..model.options import FitOptions
-from ..model.skeleton import Joint
+from ..model.skeleton import SURE_SUPPORT, Joint
 from ..model.stage import Change, Decision
 from ..model.take import Take
 from ..pairs.digest import Digest, digest_take
@@ -77,7 +78,7 @@ def _is_stray(estimate: Estimate) -> bool:
 
 
 def _fit_part(estimate: Estimate, at_end: bool) -> JudgingJoints | None:
-    """The joints of the part of a take that judges sensors that are off at its end, or at its start."""
+    """The sure joints of the part of a take that judges sensors that are off at its end, or at its start."""
     take = estimate.take
     count = max(int(FIGURE_SHARE * take.frames), 1 + take.count_frames(LYING_MIN_S))
     if 2 * count > take.frames:
@@ -91,7 +92,12 @@ def _fit_part(estimate: Estimate, at_end: bool) -> JudgingJoints | None:
         return None
     fits = fitted.fits
     joints = JudgingJoints(*fitted.solution.joints, fits.residual, measure_distances(part, fitted.pairs))
+    support = measure_support(part, fitted.structure)
+    sure = {
+        frozenset(fitted.structure.fits.pairs[k].tolist()) for k, one in support.items() if one.support >= SURE_SUPPORT
+    }
     known = fits.spread[:, 1] > JOINT_MIN_SPREAD  # a hinge moves two axes
+    known &= np.array([frozenset(pair) in sure for pair in fitted.pairs.tolist()])
     return joints.select(known) if known.any() else None
 
 
