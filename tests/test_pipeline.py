@@ -468,6 +468,7 @@ class Shift:
     first: int = 300
     effect: Effect = "moves"
     hold: tuple[tuple[str, str], ...] = ()
+    at_border: bool = False
     repair: str = "slips"
     bodies: tuple[str, ...] = ("head",)
 
@@ -512,7 +513,7 @@ def test_a_refused_change_is_told_and_its_stage_asked_again_without_it(slipped: 
         assert (estimate, options) == (slipped, OPTIONS)
         return Decision([Finding("bent-field", "info", "seen")], changes=[right] if wrong in refused else [wrong])
 
-    after, kept, not_kept, found = pipeline.carry_out(stage, slipped, OPTIONS)
+    after, kept, not_kept, found = proof.carry_out(stage, slipped, OPTIONS)
     assert asked == [[], [wrong]]
     assert (kept, not_kept) == ([right], [wrong])
     assert [(one.code, one.text[:7]) for one in found] == [
@@ -531,8 +532,8 @@ def test_a_stage_that_never_gives_in_is_not_asked_for_ever(slipped: Estimate) ->
         assert len(asked) < 50, "asked for ever"
         return Decision(changes=[Shift(0.5 + 0.01 * len(refused))])
 
-    after, kept, not_kept, found = pipeline.carry_out(stage, slipped, OPTIONS)
-    assert asked == list(range(pipeline.MOST_REFUSALS + 2))
+    after, kept, not_kept, found = proof.carry_out(stage, slipped, OPTIONS)
+    assert asked == list(range(proof.MOST_REFUSALS + 2))
     assert (after, kept, len(not_kept)) == (slipped, [], len(asked))
     assert [one.code for one in found] == ["repair-not-kept"] * len(asked)
 

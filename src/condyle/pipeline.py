@@ -6,12 +6,13 @@ take, or changes, which are kept where they prove themselves (`estimate.proof`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from .estimate.checks import check_asked, check_twins, describe_left_out
 from .estimate.fitting import DRIFT, PLAIN, ROBUST, Estimate, Estimator, estimate_early, fit_tree
-from .estimate.proof import keep_proved
+from .estimate.proof import FigureStage, carry_out, keep_proved
+from .faults.carried import leave_out_carried
 from .faults.connections import MOST_CONNECTED_BODIES
 from .faults.detached import leave_out_detached
 from .faults.field import correct_field, correct_known_field, look_for_bend
@@ -32,10 +33,7 @@ from .prepare.swaps import repair_swaps
 from .result.assemble import Calibration, assemble_figure
 
 Stage = Callable[[Take, FitOptions], Decision]  # before there is a figure
-FigureStage = Callable[[Estimate, FitOptions, Sequence[Change]], Decision]  # with the changes of its that were refused
 Prepared = tuple[Take, list[Change], list[Finding], Estimate | None]
-
-MOST_REFUSALS = 8  # changes of one stage, after which it is not asked again
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,8 @@ def add_world(take: Take, options: FitOptions) -> Decision:
 
 LAST = (correct_known_field, check_belonging, add_world)
 PREPARE = (scale_lengths, mask_unmeasured, repair_swaps, repair_latency, *LAST)
-REPAIR = (register_worlds, leave_out_part_time, leave_out_detached, repair_slips, correct_field, look_for_bend)
+OFF = (leave_out_detached, leave_out_carried)
+REPAIR = (register_worlds, leave_out_part_time, *OFF, repair_slips, correct_field, look_for_bend)
 PLAN_OF: dict[Method, Plan] = {
     "default": Plan(PREPARE, ROBUST, REPAIR),
     "least-squares": Plan(
@@ -128,21 +127,3 @@ def prepare_take(take: Take, options: FitOptions, plan: Plan) -> Prepared:
             take, changes, findings = early.take, [*changes, *kept], [*findings, *told]
     plain = options.root is None and not any(one.hold for one in changes)
     return take, changes, findings, early if plain and early is not None and early.take is take else None
-
-
-def carry_out(
-    stage: FigureStage, estimate: Estimate, options: FitOptions
-) -> tuple[Estimate, list[Change], list[Change], list[Finding]]:
-    """The estimate after a stage, the changes that were kept, those that were refused, and what is to be said. Where
-    one of its changes is refused the stage is asked again without it, since the others may look different then.
-    """
-    refused: list[Change] = []
-    reasons: list[Finding] = []
-    while True:
-        decision = stage(estimate, options, refused)
-        after, kept, told = keep_proved(estimate, decision.changes)
-        again = [one for one in decision.changes if one not in kept]
-        if not again or len(refused) > MOST_REFUSALS:
-            return after, kept, [*refused, *again], [*decision.findings, *reasons, *told]
-        refused += again
-        reasons += [finding for finding in told if finding.code == "repair-not-kept"]

@@ -142,6 +142,7 @@ class LeftOut:
     effect: Effect = "leaves out"
     size: float | None = None
     hold: tuple[tuple[str, str], ...] = ()
+    at_border: bool = False
 
     def apply(self, take: Take) -> Take:
         mask = np.zeros(take.seen.shape, dtype=bool)
@@ -163,6 +164,18 @@ def test_poses_may_be_left_out_only_where_they_are_apart(off: float) -> None:
     assert proof.kept == (off > 0)
     if not off:
         assert "times as far as elsewhere" in proof.against
+
+
+def test_a_change_says_whether_it_may_begin_at_a_border() -> None:
+    take = take_of()
+    take = join([take.slice(0, 300), take.slice(300, None)])
+    p = take.p_world_body.copy()
+    p[300:500, 1] += 0.5
+    take = replace(take, p_world_body=p)
+    may, may_not = (LeftOut((take.names[1],), 300, 500, at_border=one) for one in (True, False))
+    after = estimate_of(may.apply(take))
+    assert prove(estimate_of(take), after, may).kept
+    assert prove(estimate_of(take), after, may_not).against == "it lies at the border of two recordings"
 
 
 def test_the_worst_tenth_of_a_sound_body_may_not_be_left_out() -> None:

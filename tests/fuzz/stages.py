@@ -13,11 +13,11 @@ import numpy as np
 
 from condyle.estimate.checks import check_asked
 from condyle.estimate.fitting import Estimate, estimate_early, fit_tree
-from condyle.estimate.proof import keep_proved
+from condyle.estimate.proof import FigureStage, carry_out, keep_proved
 from condyle.model.options import FitOptions, Method, check_options
 from condyle.model.stage import Change
 from condyle.model.take import Take, join
-from condyle.pipeline import PLAN_OF, FigureStage, Plan, Stage, carry_out, run
+from condyle.pipeline import PLAN_OF, Plan, Stage, run
 from condyle.result.assemble import Calibration, assemble_figure
 
 from .adversity import FRAMES, KINDS, MOST_KINDS, Poses, choose_options, sound

@@ -22,6 +22,7 @@ class Doubled:
     effect: Effect = "moves"
     bodies: tuple[str, ...] = ("head",)
     hold: tuple[tuple[str, str], ...] = ()
+    at_border: bool = False
     suspicion: str = "head slipped"
 
     def apply(self, take: Take) -> Take:

@@ -1,4 +1,4 @@
-"""Recorded people one of whose sensors comes off halfway and lies on the floor from then on."""
+"""Recorded people one of whose sensors comes off halfway and lies on the floor, or is carried, from then on."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import condyle
 from condyle import Take
 from condyle.maths.rotation import from_vector
 from condyle.prepare.odd_sensors import find_odd_sensors
+from tests.faults.test_carried import carry
 from tests.make import recordings
 
 pytestmark = pytest.mark.skipif(not (recordings.DATA / "more").is_dir(), reason=recordings.ABSENT)
@@ -35,6 +36,16 @@ def lay_down(take: Take, body: str) -> Take:
     p[first:, k] = place + rng.normal(0, 0.0003, (take.frames - first, 3))
     R[first:, k] = from_vector(rng.normal(0, 0.002, (take.frames - first, 3)))
     return replace(take, p_world_body=p, R_world_body=R)
+
+
+@pytest.mark.parametrize("body", ["l_thigh", "head", "r_foot"])
+def test_a_sensor_that_is_carried_away_keeps_its_joint(lift: Take, body: str) -> None:
+    fit = condyle.fit(carry(lift, body, slice(lift.frames // 2, None)), intervals=False)
+    (found,) = [one for one in fit.findings if one.code == "detached-sensor"]
+    assert found.bodies == (body,)
+    assert found.frame == pytest.approx(lift.frames // 2, abs=lift.rate / 2)
+    true = recordings.edges(f"more/{LIFT}")
+    assert {frozenset((joint.parent, joint.child)) for joint in fit.skeleton.joints} == true
 
 
 def test_a_sensor_that_came_off_is_in_no_other_unit(lift: Take) -> None:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import condyle
+from condyle.model.skeleton import Joint
 from condyle.result.plausible import find_exchanged_names, find_mirrored, find_odd_limbs
 from condyle.simulate import human, simulate
 
@@ -106,16 +108,42 @@ def test_two_bodies_that_bear_each_others_names_are_told(exchanged: tuple[str, s
     assert f"--rename {found.bodies[0]}={found.bodies[1]},{found.bodies[1]}={found.bodies[0]}" in found.text
 
 
-def test_names_that_fit_or_that_no_exchange_of_two_mends_are_not_told(fit: condyle.Fit) -> None:
+def rename(joints: Sequence[Joint], other: dict[str, str]) -> list[Joint]:
+    return [
+        replace(one, parent=other.get(one.parent, one.parent), child=other.get(one.child, one.child)) for one in joints
+    ]
+
+
+def test_names_that_fit_or_that_no_exchange_mends_are_not_told(fit: condyle.Fit) -> None:
     bodies, joints = fit.skeleton.bodies, fit.skeleton.joints
     assert find_exchanged_names(bodies, joints) == []
-    circle = {"pelvis": "l_hand", "l_hand": "r_foot", "r_foot": "pelvis"}
-    turned = [
-        replace(one, parent=circle.get(one.parent, one.parent), child=circle.get(one.child, one.child))
-        for one in joints
-    ]
-    assert find_exchanged_names(bodies, turned) == []
+    ring = ("pelvis", "l_hand", "r_foot", "head", "l_shank")
+    assert find_exchanged_names(bodies, rename(joints, dict(zip(ring, ring[1:] + ring[:1], strict=True)))) == []
     assert find_exchanged_names(bodies, []) == []
+
+
+@pytest.mark.parametrize(
+    "circles",
+    [[("pelvis", "l_hand", "r_foot")], [("pelvis", "r_foot", "l_hand")], [("pelvis", "head"), ("l_shank", "r_hand")]],
+)
+def test_three_names_in_a_circle_and_two_pairs_are_told_with_what_mends_them(
+    fit: condyle.Fit, circles: list[tuple[str, ...]]
+) -> None:
+    bodies, joints = fit.skeleton.bodies, fit.skeleton.joints
+    worn = {name: other for one in circles for name, other in zip(one, one[1:] + one[:1], strict=True)}
+    wrong = rename(joints, worn)
+    (found,) = find_exchanged_names(bodies, wrong)
+    assert set(found.bodies) == set(worn)
+    renamed = found.text.split("--rename ")[1].split(",")
+    mended = rename(wrong, dict(tuple(one.split("=")) for one in renamed))  # type: ignore[arg-type]
+    assert [(one.parent, one.child) for one in mended] == [(one.parent, one.child) for one in joints]
+
+
+def test_a_few_edges_over_a_segment_are_no_circle(fit: condyle.Fit) -> None:
+    bodies = ("pelvis", "chest", "l_thigh", "l_shank", "r_thigh", "r_shank")
+    edges = [("chest", "pelvis"), ("pelvis", "l_shank"), ("l_shank", "l_thigh"), ("pelvis", "r_thigh")]
+    joints = [replace(fit.skeleton.joints[0], parent=parent, child=child) for parent, child in edges]
+    assert all(len(one.bodies) == 2 for one in find_exchanged_names(bodies, joints))
 
 
 def test_legs_without_feet_may_have_either_names_exchanged(fit: condyle.Fit) -> None:

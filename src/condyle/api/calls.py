@@ -22,7 +22,7 @@ from ..model.field import FieldModel, Rod
 from ..model.options import OWN_TREE, FitOptions, Method, TreeScore
 from ..model.progress import begin_step
 from ..model.scale import Scale
-from ..model.skeleton import Skeleton
+from ..model.skeleton import Skeleton, Slip
 from ..model.take import Take
 from ..model.values import dataclass
 from .fitted import FilePath, Fit, FramesInMemory, NoFrames, add_findings, load, open_profile
@@ -286,6 +286,7 @@ def solve(
 
 def solve_with(source: Recorded, calibration: Fit, options: FitOptions, reading: ReadOptions) -> Fit:
     """`solve` with its options as values."""
+    from ..faults.later import repair_later
     from ..io.skeleton_file import to_json
     from ..model.motion import reference_rotations
     from ..motion.ik import add_turns
@@ -300,7 +301,7 @@ def solve_with(source: Recorded, calibration: Fit, options: FitOptions, reading:
         take, turns = matched.take, matched.turns
         digest = hash_input(take if turns is None else add_turns(take, turns))
         asked = replace(options, world=False, belong=False)
-        files = []
+        files, slips, start = [], list[Slip](), 0
         for part in split_files(matched):  # each by itself: one of another person tells nothing of the others
             given = asked
             # Delays show at joints of two sensors alone.
@@ -311,13 +312,16 @@ def solve_with(source: Recorded, calibration: Fit, options: FitOptions, reading:
             if own is not None and ready.frames < part.take.frames:  # rows that repeat whole were dropped
                 when, kept = (one.segment + 1j * one.time for one in (part.take, ready))
                 own = own[np.isin(when, kept)]
-            files.append(Matched(ready.with_findings((*ready.findings, *findings)), own))
+            later = repair_later(ready, known.joints, asked)
+            slips += [replace(slip, frame=slip.frame + start) for slip in later.slips]
+            start += ready.frames
+            files.append(Matched(later.take.with_findings((*ready.findings, *findings, *later.findings)), own))
         joined = join_matched(name_findings(files))
         ready = joined.take.with_findings((*take.findings, *joined.take.findings))
         reference = None
         if not isinstance(calibration.frames, NoFrames):
             reference = reference_rotations(known, calibration.motion)
-        played = play_known(known, ready, reference=reference, turns=joined.turns)
+        played = play_known(known, ready, reference=reference, turns=joined.turns, slips=slips)
     fit_id = make_fit_id(digest.encode(), __version__.encode(), to_json(known), pack_options(options, reading))
     skeleton = replace(played.skeleton, fit_id=fit_id, take={**played.skeleton.take, "sha256": digest})
     frames = FramesInMemory(skeleton, played.take, played.gap, played.weight, played.motion)

@@ -6,7 +6,7 @@ second. What a repair changes is judged against how much those seconds differ am
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..maths.series import block_medians, block_starts, correlated_square_sum
 from ..maths.spool import hide, over_frames
-from ..model.stage import Change, Proof, apply_changes, describe_change
+from ..model.options import FitOptions
+from ..model.stage import Change, Decision, Proof, apply_changes, describe_change
 from ..model.take import Take
 from ..pairs.fits import fit_pairs, gaps, measure_distances
 from ..pairs.outliers import find_rest
@@ -34,9 +35,28 @@ PROOF_MIN_GAIN_SD = 2.0  # standard errors by which the gaps of all touched join
 LEFT_OUT_MIN_RATIO = 3.0  # gap of poses that are left out over that of the rest, at least
 LEFT_OUT_MAX_SHARE = 0.95  # of a body's poses that may be left out
 GAP_ROUNDING_SHARE = 1e-6  # of the distance between joined sensors: gaps below it are alike
+MOST_REFUSALS = 8  # changes of one stage, after which it is not asked again
 
-
+FigureStage = Callable[[Estimate, FitOptions, Sequence[Change]], Decision]  # with the changes of its that were refused
 BeforeAfter = tuple[Floats, Floats]
+
+
+def carry_out(
+    stage: FigureStage, estimate: Estimate, options: FitOptions
+) -> tuple[Estimate, list[Change], list[Change], list[Finding]]:
+    """The estimate after a stage, the changes that were kept, those that were refused, and what is to be said. Where
+    one of its changes is refused the stage is asked again without it, since the others may look different then.
+    """
+    refused: list[Change] = []
+    reasons: list[Finding] = []
+    while True:
+        decision = stage(estimate, options, refused)
+        after, kept, told = keep_proved(estimate, decision.changes)
+        again = [one for one in decision.changes if one not in kept]
+        if not again or len(refused) > MOST_REFUSALS:
+            return after, kept, [*refused, *again], [*decision.findings, *reasons, *told]
+        refused += again
+        reasons += [finding for finding in told if finding.code == "repair-not-kept"]
 
 
 def keep_proved(before: Estimate, changes: Sequence[Change]) -> tuple[Estimate, list[Change], list[Finding]]:
@@ -67,8 +87,7 @@ def prove(before: Estimate, after: Estimate, change: Change) -> Proof:
     was, now = (_block_squares(after.take, gap) for gap in (old, new))
     sizes = [float(np.sqrt(_mean(one))) for one in (was, now)]
     own = _too_large(after, change) if change.effect == "moves" else _not_apart(before, after, change, touched)
-    # Sensors are put on and taken off between recordings; what else begins there is another mounting.
-    bordering = change.repair != "detached" and lies_at_border(after.take, change.first)
+    bordering = not change.at_border and lies_at_border(after.take, change.first)
     border = "it lies at the border of two recordings" if bordering else ""
     reason = _find_lost_joint(before, after) or border or own
     reason = reason or _find_objection(before, after, change, pairs, (old, new), (was, now))

@@ -192,6 +192,7 @@ class FieldRepair:
     first: int = 0
     size: float | None = None
     hold: tuple[tuple[str, str], ...] = ()
+    at_border: bool = False
     suspicion: str = "the room may be bent"
 
     @property

@@ -254,6 +254,7 @@ class PartTimeRepair:
     repair: str = "part-time"
     effect: Effect = "leaves out"
     size: float | None = None
+    at_border: bool = False
 
     @property
     def bodies(self) -> tuple[str, ...]:

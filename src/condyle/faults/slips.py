@@ -242,6 +242,7 @@ class SlipRepair:
     repair: str = "slips"
     effect: Effect = "moves"
     hold: tuple[tuple[str, str], ...] = ()
+    at_border: bool = False
 
     @property
     def bodies(self) -> tuple[str, ...]:

@@ -42,6 +42,7 @@ class WorldChange:
     first: int = 0
     size: float | None = None
     hold: tuple[tuple[str, str], ...] = ()
+    at_border: bool = False
     suspicion: str = "sensors may be tracked in two worlds"
 
     @property

@@ -37,6 +37,8 @@ class Change(Protocol):
     bodies  names of those it touches;  first: the first frame it touches
     size    [m] by which poses move, where they do
     hold    (parent, child) that stay joined in the fit after it
+    at_border  whether it may begin at the border of two recordings: sensors come off and are put on between them; a
+               step of poses there is another mounting
     suspicion  what it would put right, for people, where it is tried and not kept
     """
 
@@ -52,6 +54,8 @@ class Change(Protocol):
     def size(self) -> float | None: ...
     @property
     def hold(self) -> tuple[tuple[str, str], ...]: ...
+    @property
+    def at_border(self) -> bool: ...
     @property
     def suspicion(self) -> str: ...
     def apply(self, take: Take) -> Take: ...

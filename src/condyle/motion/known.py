@@ -20,7 +20,7 @@ from ..maths.graph import components
 from ..maths.robust import quantile
 from ..maths.spool import over_frames, seal
 from ..model.motion import Motion, forward, list_screws, order_joints
-from ..model.skeleton import Joint, Skeleton
+from ..model.skeleton import Joint, Skeleton, Slip
 from ..model.take import WORLD, BodyMarker, Take, join, name_source, with_world
 from ..model.values import dataclass
 from ..pairs.fits import gaps
@@ -202,11 +202,13 @@ def play_known(
     *,
     reference: Floats | None = None,
     turns: Floats | None = None,
+    slips: Sequence[Slip] = (),
 ) -> Played:
     """A take of `match_sensors` played on the figure.
 
     reference  (m, 3, 3) R_parent_body that each joint had as a rule at the calibration; NaN: not known
     turns      (n, m, 3, 3) rotations of sensors that report no position; NaN elsewhere
+    slips      those that were moved back in the take
     """
     turned = take.seen if turns is None else take.seen | np.isfinite(turns).all(axis=(-2, -1))
     _check_placed(take)
@@ -240,7 +242,13 @@ def play_known(
     conventions = {**skeleton.conventions, "up": take.up or skeleton.up}
     conventions["read_as"] = take.read_as or None
     played = replace(
-        figure, joints=joints, findings=sort_findings(told), take=known, conventions=conventions, verdict=None, slips=()
+        figure,
+        joints=joints,
+        findings=sort_findings(told),
+        take=known,
+        conventions=conventions,
+        verdict=None,
+        slips=tuple(slips),
     )
     return Played(add_verdict(played), take, replace(motion, findings=()), gap, weight)
 

@@ -413,6 +413,7 @@ class LatencyRepair:
     first: int = 0
     size: float | None = None
     hold: tuple[tuple[str, str], ...] = ()
+    at_border: bool = False
 
     @property
     def bodies(self) -> tuple[str, ...]:

@@ -427,6 +427,7 @@ class SwapRepair:
     repair: str = "swaps"
     size: float | None = None
     hold: tuple[tuple[str, str], ...] = ()
+    at_border: bool = False
 
     @property
     def effect(self) -> Effect:

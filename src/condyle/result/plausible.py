@@ -1,11 +1,12 @@
 """What no person has: lengths that no limb of that name has (the unit is wrong, or a sensor sits on another limb than
 its name says), knees that bend forwards (the world is left-handed, or the sides are exchanged in the names), left
-arms over right legs, and joints between segments that are no neighbours (two sensors bear each other's names).
+arms over right legs, and joints between segments that are no neighbours (sensors bear each other's names).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from ..model.anatomy import TYPICAL, Part, Segment, count_between, find_segments
 from ..model.skeleton import Joint, Limb
 from ..model.take import Take
 
+Exchange = tuple[tuple[int, ...], ...]  # circles of bodies, each of which is in truth the next of its circle
 LONG_PARTS: tuple[Part, ...] = ("thigh", "shank", "upper_arm", "forearm")  # whose length differs little between adults
 # Of joints that names speak against: those of data/more with two names exchanged have 0.9 and more mostly, edges of
 # plain trees that are wrong next to nothing.
@@ -28,6 +30,9 @@ LIMB_MAX_SHARE = 2.0  # of an adult's limb: a longer one no person has
 # Harrington's regression (prepare/joint_centres.py) for spines 311 mm apart; recordings have 276.
 HIPS_MAX_M = 0.22  # m that people's hips are apart at most
 MOST_NAMED = 3  # limbs in the sentence
+SEVERAL_MIN_EDGES = 3  # edges over a segment, from which on more than two names may be exchanged
+SEVERAL_MOST_BODIES = 24  # bodies any three of which, or two pairs, are tried
+SEVERAL_MOST_WAYS = 3  # exchanges that would do alike, up to which they are told
 EXCHANGED_MIN_NEIGHBOURS = 3  # joints of neighbours, as names exchanged have them: fewer may be a machine's
 FORWARD_BEND_MIN_RAD = np.radians(30)  # rad by which every knee bends forwards; people's overstretch by 15 at most
 FORWARD_BEND_RATIO = 3.0  # of that to how far the same knees bend backwards; 1 of 90 recordings is told, and is so
@@ -90,7 +95,9 @@ def find_mirrored(take: Take, joints: Sequence[Joint]) -> list[Finding]:
 
 
 def find_exchanged_names(bodies: Sequence[str], joints: Sequence[Joint]) -> list[Finding]:
-    """A finding where joints pass over segments that are worn, by the names, and none does with two names exchanged."""
+    """A finding where joints pass over segments that are worn, by the names, and none does with two names exchanged, or
+    with three in a circle or two pairs where many do.
+    """
     number = {name: k for k, name in enumerate(bodies)}
     inside = [joint for joint in joints if joint.parent in number]
     edges = np.array([(number[joint.parent], number[joint.child]) for joint in inside])
@@ -102,13 +109,15 @@ def find_exchanged_names(bodies: Sequence[str], joints: Sequence[Joint]) -> list
     if not exchanges or _least_support(inside, over) < EXCHANGED_MIN_SUPPORT:
         return []
     ends = ", ".join(" - ".join(bodies[k] for k in edge) for edge in edges[over][:MOST_NAMED])
-    ways = " or ".join(" and ".join(bodies[k] for k in pair) for pair in exchanges[:MOST_NAMED])
-    a, b = (bodies[k] for k in exchanges[0])
+    ways = " or ".join(", ".join(_name_circle(bodies, circle) for circle in one) for one in exchanges[:MOST_NAMED])
+    renamed = [
+        f"{bodies[a]}={bodies[b]}" for circle in exchanges[0] for a, b in zip(circle, _turn(circle), strict=True)
+    ]
     text = (
         f"joined, but no neighbours by their names: {ends}; {ways} seem to bear each other's names: look which sensor "
-        f"is where, and if so, give --rename {join_command([f'{a}={b},{b}={a}'])}"
+        f"is where, and if so, give --rename {join_command([','.join(renamed)])}"
     )
-    names = tuple(bodies[k] for k in dict.fromkeys(k for pair in exchanges for k in pair))
+    names = tuple(bodies[k] for k in dict.fromkeys(k for one in exchanges for circle in one for k in circle))
     return [Finding("exchanged-names", "warning", text, names, count=int(over.sum()))]
 
 
@@ -122,20 +131,45 @@ def _pass_over(between: Floats, edges: Ints) -> Bools:
     return np.asarray((steps > 0) & np.isfinite(steps))
 
 
-def _find_exchanges(between: Floats, edges: Ints) -> list[tuple[int, int]]:
-    """Pairs of bodies whose names, exchanged, leave no edge that passes over a segment and most neighbours."""
-    named = np.intersect1d(np.flatnonzero(np.isfinite(between).any(axis=1)), edges)
-    wrong = np.unique(edges[_pass_over(between, edges)])
-    found = []
-    for a in wrong:
-        for b in named:
-            if a == b or (b in wrong and b < a):
-                continue
-            trial = np.where(edges == a, b, np.where(edges == b, a, edges))
-            if not _pass_over(between, trial).any():
-                found.append((-int((between[tuple(trial.T)] == 0).sum()), int(a), int(b)))
-    most = min(found)[0] if found else 0
-    return [(a, b) for count, a, b in sorted(found) if count == most <= -EXCHANGED_MIN_NEIGHBOURS]
+def _find_exchanges(between: Floats, edges: Ints) -> list[Exchange]:
+    """Names exchanged that leave no edge that passes over a segment and most neighbours: of two bodies, or where that
+    does not do and many edges pass over one, of three in a circle or of two pairs.
+    """
+    over = _pass_over(between, edges)
+    named = np.intersect1d(np.flatnonzero(np.isfinite(between).any(axis=1)), edges).tolist()
+    wrong = set(np.unique(edges[over]).tolist())
+    pairs = [pair for pair in combinations(named, 2) if not wrong.isdisjoint(pair)]
+    found = _choose_exchanges(between, edges, [(pair,) for pair in pairs])
+    if found or over.sum() < SEVERAL_MIN_EDGES or len(named) > SEVERAL_MOST_BODIES:
+        return found
+    circles = [(one,) for a, b, c in combinations(named, 3) for one in ((a, b, c), (a, c, b)) if wrong & {a, b, c}]
+    twice = [(one, other) for one, other in combinations(pairs, 2) if set(one).isdisjoint(other)]
+    found = _choose_exchanges(between, edges, [*circles, *twice])
+    return found if len(found) <= SEVERAL_MOST_WAYS else []
+
+
+def _choose_exchanges(between: Floats, edges: Ints, trials: Sequence[Exchange]) -> list[Exchange]:
+    """Those of the trials after which no edge passes over a segment, and as many as possible are of neighbours."""
+    if not trials:
+        return []
+    names = np.tile(np.arange(len(between)), (len(trials), 1))
+    for own, trial in zip(names, trials, strict=True):
+        for circle in trial:
+            own[list(circle)] = _turn(circle)
+    renamed = names[:, edges]
+    free = ~_pass_over(between, renamed).any(axis=1)
+    count = np.where(free, (between[renamed[..., 0], renamed[..., 1]] == 0).sum(axis=1), 0)
+    most = int(count.max())
+    return [trials[k] for k in np.flatnonzero(count == most).tolist()] if most >= EXCHANGED_MIN_NEIGHBOURS else []
+
+
+def _turn(circle: tuple[int, ...]) -> tuple[int, ...]:
+    """What each of a circle is in truth: the next one."""
+    return (*circle[1:], circle[0])
+
+
+def _name_circle(bodies: Sequence[str], circle: tuple[int, ...]) -> str:
+    return (" and " if len(circle) == 2 else ", ").join(bodies[k] for k in circle)
 
 
 def _find_crossed_arms(take: Take, joints: Sequence[Joint], segments: Mapping[str, Segment]) -> list[Finding]:
