@@ -376,6 +376,19 @@ def test_of_two_steps_of_a_sensor_at_one_moment_the_clearer_is_told(monkeypatch:
     assert slip.ratio == 900.0
 
 
+def test_a_step_whose_moment_is_nearer_to_the_begin_than_where_it_was_sought_is_no_slip(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two bursts within the first 1.3 s: half a second of right poses before them is no mounting."""
+    take = world(SensorSlip("chest", 14.0, (0.02, 0.0, 0.0))).take
+    solution = fit_tree(take, [], FitOptions(), ROBUST).solution
+    for at, told_there in ((1.1, []), (1.5, ["chest"]), (28.4, ["chest"]), (28.9, [])):
+        steps = iter([GapStep(take.index("chest"), 60, 400.0, round(at * 30))])
+        monkeypatch.setattr(module, "find_step", lambda *_, steps=steps: next(steps, None))
+        monkeypatch.setattr(module, "find_abrupt_step", lambda *_: None)
+        assert [slip.body for slip in module.find_slips(take, solution)] == told_there
+
+
 def test_a_tracker_that_errs_for_two_thirds_of_a_second_hides_no_slip_nearby() -> None:
     """Two bursts, one after the other, looked like a slip of 11 cm there and back, and the true one was lost."""
     one = world(SensorSlip("chest", 14.0, (0.01, 0.0, 0.0)))
@@ -403,7 +416,7 @@ def test_slips_of_a_take_and_rounds_of_refining_them_are_bounded(monkeypatch: py
     estimate = fit_tree(take, [], FitOptions(), ROBUST)
     body = take.index("chest")
     with monkeypatch.context() as patched:
-        frames = iter(range(100, 900, 10))
+        frames = iter(range(100, 800, 10))
         patched.setattr(module, "find_step", lambda *_: GapStep(body, 60, 400.0, next(frames)))
         patched.setattr(module, "measure_step", lambda *_: np.array([0.02, 0.0, 0.0]))
         assert 4 <= len(module.find_slips(take, estimate.solution)) <= 16

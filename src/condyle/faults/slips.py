@@ -82,10 +82,9 @@ def find_slips(
         shift = measure_step(joints, step)
         if np.linalg.norm(shift) >= _least_size(take, blocks, step.body):
             frame = step.frame or _moment(take, solution, step.body, rows, step.block, shift)
-            if (take.names[step.body], frame) not in [(one.body, one.frame) for one in found]:
-                found.append(
-                    Slip(take.names[step.body], frame, float(take.time[frame]), shift, np.zeros(3), step.ratio)
-                )
+            name, within = take.names[step.body], rows.first[edge - 1] <= frame <= rows.first[-edge]
+            if within and (name, frame) not in [(one.body, one.frame) for one in found]:
+                found.append(Slip(name, frame, float(take.time[frame]), shift, np.zeros(3), step.ratio))
         elif not take.markers:
             break
         joints = [joint.with_step(step) for joint in joints]
