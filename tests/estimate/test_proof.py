@@ -310,12 +310,21 @@ def no_gain(old: np.ndarray, new: np.ndarray, moved: np.ndarray) -> str:
     return _no_gain(*estimates, pairs, (old_gap, new_gap), squares)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("errors", "proved"), [(1.3, False), (3.2, True)])
-def test_a_gain_is_none_unless_it_is_beyond_chance(errors: float, proved: bool) -> None:
+@pytest.mark.parametrize(("errors", "proved"), [(0.7, False), (1.3, True)])
+def test_a_gain_is_none_unless_it_is_beyond_its_standard_error(errors: float, proved: bool) -> None:
     noise = np.repeat(0.03 * np.random.default_rng(3).standard_normal(60), 10)  # one a second
     error = mean_and_error(noise[::10])[1]
     old, new = np.ones(600), 1 + noise - noise.mean() - errors * error
     assert (no_gain(old, new, np.ones(600)) == "") == proved
+
+
+def test_a_gain_of_a_few_seconds_is_chance_where_the_others_do_not_gain() -> None:
+    """Bursts carry the mean of the squares: it falls by 1.6 of its standard errors, the ratio by 0.8."""
+    few = np.arange(60) % 12 == 5
+    noise = 0.4 * np.random.default_rng(3).standard_normal(60)
+    old, new = np.where(few, 10.0, 1.0), np.exp(noise - noise.mean() + 0.12)
+    assert no_gain(np.repeat(old, 10), np.repeat(new, 10), np.ones(600))
+    assert no_gain(np.repeat(old, 10), np.repeat(0.8 * new, 10), np.ones(600)) == ""
 
 
 def test_a_gain_counts_where_poses_were_moved_or_in_the_rest_where_that_is_shorter() -> None:

@@ -16,6 +16,8 @@ from condyle.faults.slips import (
     Slip,
     _above_share,
     _are_known,
+    _find_course,
+    _find_lasting,
     describe_slips,
     find_suspects,
     group_creeping,
@@ -338,6 +340,67 @@ def test_a_body_is_searched_where_its_gaps_are_alike_beyond_chance() -> None:
         assert bool(find_suspects(blocks)) == searched  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("at", [300, 333, 345, 360])
+def test_what_comes_back_within_a_second_and_a_half_is_left_out_and_a_step_is_not(at: int, rng) -> None:
+    take = world().take  # 30 frames a second
+    gap = 0.003 * rng.standard_normal((take.frames, 3, 3))
+    gap[at : at + 36, 0] += 0.1
+    gap[at:, 1] += 0.1
+    gap[at : at + 80, 2] += 0.1
+    lasting = _find_lasting(take, gap)
+    assert not lasting[at : at + 36, 0].any()
+    assert lasting[:, 1:].mean() > 0.99
+    assert np.delete(lasting[:, 0], np.arange(at, at + 36)).mean() > 0.99
+
+
+def test_a_gap_that_comes_and_goes_smoothly_is_no_error_of_the_tracker(rng) -> None:
+    take = world().take
+    gap = 0.003 * rng.standard_normal((take.frames, 2, 3))
+    gap[300:330, 0] += 0.1
+    gap[285:345, 1] += 0.1 * np.sin(np.linspace(0, np.pi, 60))[:, None]  # a hand that pushes a wheel
+    course, usual = (_find_course(take, gap) for gap in (gap, 0.003 * rng.standard_normal(gap.shape)))
+    assert not course[300:330, 0].any()
+    assert course[300:330, 1].mean() > 0.5
+    assert np.delete(course[:, 0], np.arange(300, 330)).mean() > 0.99 < usual.mean()
+
+
+def test_of_two_steps_of_a_sensor_at_one_moment_the_clearer_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slip that is refused is known by its sensor and moment: a second one there took the true one with it."""
+    take = world(SensorSlip("chest", 14.0, (0.02, 0.0, 0.0))).take
+    body, steps = take.index("chest"), [900.0, 400.0]
+    found = iter([GapStep(body, 60, ratio, 420) for ratio in steps])
+    monkeypatch.setattr(module, "find_step", lambda *_: next(found, None))
+    monkeypatch.setattr(module, "find_abrupt_step", lambda *_: None)
+    monkeypatch.setattr(module, "measure_step", lambda *_: np.array([0.02, 0.0, 0.0]))
+    [slip] = module.find_slips(take, fit_tree(take, [], FitOptions(), ROBUST).solution)
+    assert slip.ratio == 900.0
+
+
+def test_a_step_whose_moment_is_nearer_to_the_begin_than_where_it_was_sought_is_no_slip(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two bursts within the first 1.3 s: half a second of right poses before them is no mounting."""
+    take = world(SensorSlip("chest", 14.0, (0.02, 0.0, 0.0))).take
+    solution = fit_tree(take, [], FitOptions(), ROBUST).solution
+    for at, told_there in ((1.1, []), (1.5, ["chest"]), (28.4, ["chest"]), (28.9, [])):
+        steps = iter([GapStep(take.index("chest"), 60, 400.0, round(at * 30))])
+        monkeypatch.setattr(module, "find_step", lambda *_, steps=steps: next(steps, None))
+        monkeypatch.setattr(module, "find_abrupt_step", lambda *_: None)
+        assert [slip.body for slip in module.find_slips(take, solution)] == told_there
+
+
+def test_a_tracker_that_errs_for_two_thirds_of_a_second_hides_no_slip_nearby() -> None:
+    """Two bursts, one after the other, looked like a slip of 11 cm there and back, and the true one was lost."""
+    one = world(SensorSlip("chest", 14.0, (0.01, 0.0, 0.0)))
+    first = one.take.index("chest")
+    p = one.take.p_world_body.copy()
+    p[450:470, first] += np.array([0.07, 0.06, 0.06])
+    [finding] = told(condyle.fit(replace(one.take, p_world_body=p), intervals=False))
+    assert finding.bodies == ("chest",)
+    assert finding.time == pytest.approx((14.0, 14.0), abs=0.5)
+    assert finding.value == pytest.approx(0.01, rel=0.2)
+
+
 def test_what_stands_for_a_second_before_the_end_may_be_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     edges = list[int]()
     take = world(SensorSlip("chest", 14.0, (0.02, 0.0, 0.0))).take
@@ -353,7 +416,8 @@ def test_slips_of_a_take_and_rounds_of_refining_them_are_bounded(monkeypatch: py
     estimate = fit_tree(take, [], FitOptions(), ROBUST)
     body = take.index("chest")
     with monkeypatch.context() as patched:
-        patched.setattr(module, "find_step", lambda *_: GapStep(body, 60, 400.0))
+        frames = iter(range(100, 800, 10))
+        patched.setattr(module, "find_step", lambda *_: GapStep(body, 60, 400.0, next(frames)))
         patched.setattr(module, "measure_step", lambda *_: np.array([0.02, 0.0, 0.0]))
         assert 4 <= len(module.find_slips(take, estimate.solution)) <= 16
     rounds = list[int]()

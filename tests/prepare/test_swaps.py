@@ -431,6 +431,27 @@ def test_the_end_of_an_exchange_is_moved_half_way_to_the_next_one_at_most(monkey
     assert find_runs(found) == [(100, 150), (170, 220)]
 
 
+def test_an_end_that_was_seen_to_the_frame_is_not_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    marked = np.arange(1000) // 100 == 3
+    better = np.where(marked, 1.0, -1.0)
+    better[394:400] = -1.0  # a burst of wrong samples, far from either place
+    better[290:300] = 1.0
+    monkeypatch.setattr(swaps, "_gain", lambda *_: better)
+    best = SimpleNamespace(pair=(0, 1), cuts=np.array([0, 300, 400, 1000]), seen=np.array([True, False, True, True]))
+    found = swaps._refine(SimpleNamespace(frames=1000), best, marked)  # type: ignore[arg-type]
+    assert swaps._runs(found) == [(290, 400)]
+
+
+def test_a_gap_that_fits_speaks_for_its_reading_where_the_other_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of two sensors is not seen: what the other shows tells which reading is right."""
+    right, wrong = np.array([[0.01, 0.02], [1.0, 1.0]]).repeat(5, axis=0), np.full((10, 2), np.nan)
+    monkeypatch.setattr(swaps, "_gap_sizes", lambda *_: (right, wrong))
+    monkeypatch.setattr(swaps, "median", lambda _: np.array([0.015, 0.015]))
+    better = swaps._gain(None, (0, 1), np.zeros(10, dtype=bool))  # type: ignore[arg-type]
+    assert (better[:5] < 0).all()
+    assert (better[5:] > 0).all()
+
+
 def test_a_gap_that_is_not_seen_speaks_for_neither_side(monkeypatch: pytest.MonkeyPatch) -> None:
     right, wrong = np.full((10, 2), 0.01), np.full((10, 2), 1.0)
     none = np.zeros(10, dtype=bool)

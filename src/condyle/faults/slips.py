@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -18,7 +19,7 @@ import numpy as np
 from ..estimate.intervals import CORRELATION_LAG_S, Blocks
 from ..findings import Finding
 from ..maths import rotation
-from ..maths.arrays import Floats, Ints, distinct
+from ..maths.arrays import Bools, Floats, Ints, distinct
 from ..maths.robust import median
 from ..maths.spool import copy_array, over_frames, seal
 from ..model.skeleton import Slip
@@ -45,6 +46,7 @@ SKIN_MIN_STEP_M = 0.01
 # Gaps of its joints (rms, without the step) that such a body steps by at least.
 SKIN_MIN_GAPS = 1.5
 SLIP_MIN_S = 1.5  # s on either side of a slip, below which it is not told from a pause
+JUMP_MIN_SHARE = 0.5  # of how far a gap is away that it goes from one frame to the next, where a tracker errs
 MOST_SLIPS = 8  # slips that are told in one take
 CREEP_MAX_PAUSE_S = 10.0  # s between steps of one creep: up to 8.4 s where a sensor crept 15 mm in 15 s
 CREEP_MIN_COSINE = 0.7  # between their directions
@@ -80,7 +82,9 @@ def find_slips(
         shift = measure_step(joints, step)
         if np.linalg.norm(shift) >= _least_size(take, blocks, step.body):
             frame = step.frame or _moment(take, solution, step.body, rows, step.block, shift)
-            found.append(Slip(take.names[step.body], frame, float(take.time[frame]), shift, np.zeros(3), step.ratio))
+            name, within = take.names[step.body], rows.first[edge - 1] <= frame <= rows.first[-edge]
+            if within and (name, frame) not in [(one.body, one.frame) for one in found]:
+                found.append(Slip(name, frame, float(take.time[frame]), shift, np.zeros(3), step.ratio))
         elif not take.markers:
             break
         joints = [joint.with_step(step) for joint in joints]
@@ -165,12 +169,48 @@ class _GapRows:
 
     @classmethod
     def of(cls, take: Take, solution: Solution) -> _GapRows:
-        """From rows whose gap is not far off its own course of the second around."""
+        """From rows whose gap is not far off its own course."""
         digest = digest_take(take)
         rows = digest.as_take(take)
-        steady = find_steady(gaps(rows, *solution.joints), max(rows.count_frames(CORRELATION_LAG_S), 5))
+        steady = _find_course(rows, gaps(rows, *solution.joints))
         blocks = Blocks(rows, replace(solution, weight=steady.astype(np.float64)))
         return cls(blocks, digest.first[blocks.first])
+
+
+def _find_course(take: Take, gap: Floats) -> Bools:
+    """(n, J) where gaps (n, J, 3) are not far off the course of the second around, nor in a stretch of half a second or
+    more in which the tracker errs: it jumps there and back within SLIP_MIN_S. Its course is that of an error.
+    """
+    window = max(take.count_frames(CORRELATION_LAG_S), 5)
+    steady, lasting = find_steady(gap, window), _find_lasting(take, gap)
+    for k, joint in enumerate(np.swapaxes(gap, 0, 1)):
+        edges = np.flatnonzero(np.diff(lasting[:, k])) + 1
+        for first, stop in pairwise(edges.tolist()):
+            if stop - first >= window // 2 and not lasting[first, k] and _jumps(joint, first, stop):
+                steady[first:stop, k] = False
+    return steady
+
+
+def _jumps(gap: Floats, first: int, stop: int) -> bool:
+    """Whether a gap (n, 3) goes to where it is for some frames from one frame to the next, and back likewise."""
+    before, after = gap[first - 1], gap[stop]
+    ends = (gap[first] - before, before), (gap[stop - 1] - after, after)
+    away = (np.linalg.norm(gap[first:stop] - level, axis=1) for _, level in ends)
+    return all(
+        np.linalg.norm(jump) >= JUMP_MIN_SHARE * median(size) for (jump, _), size in zip(ends, away, strict=True)
+    )
+
+
+def _find_lasting(take: Take, gap: Floats) -> Bools:
+    """(n, J) where gaps (n, J, 3) are not away for less than SLIP_MIN_S.
+
+    What comes back within that time is the smaller part of every window twice as long, while a step is the larger part
+    of one of two that overlap by half, before it as after it.
+    """
+    half = max(take.count_frames(SLIP_MIN_S), 5)
+    lasting = find_steady(gap, 2 * half)
+    lasting[half:] |= find_steady(gap[half:], 2 * half)
+    return lasting
 
 
 def find_suspects(blocks: Blocks) -> list[int]:

@@ -312,7 +312,7 @@ def _refine(take: Take, best: _Best, swapped: Bools) -> Bools:
             low = first if first in seen else max(first - reach, (before + first) // 2 if k else 0)
             high = stop if stop in seen else min(stop + reach, -(-(stop + after) // 2))
             start, end = _best_run(better[low:high])
-            out[low + start : low + end] = True
+            out[first if first in seen else low + start : stop if stop in seen else low + end] = True
         if (out == swapped).all():
             break
         swapped = out
@@ -358,10 +358,12 @@ def _gap_sizes(take: Take, pair: tuple[int, ...], swapped: Bools) -> tuple[Float
 
 
 def _gain(take: Take, pair: tuple[int, int], swapped: Bools) -> Floats:
-    """(n,) how much better each frame fits when exchanged, every gap counted up to a few times its usual size."""
+    """(n,) how much better each frame fits when exchanged, every gap counted up to a few times its usual size, and one
+    that is not known by half as much: one that fits is better than none, and one that does not is worse.
+    """
     right, wrong = _gap_sizes(take, pair, swapped)
     limit = 3 * np.maximum(median(right), 1e-9)
-    right, wrong = (np.nan_to_num(np.minimum(one / limit, 1.0) ** 2, nan=0.0).sum(axis=1) for one in (right, wrong))
+    right, wrong = (np.nan_to_num(np.minimum(one / limit, 1.0) ** 2, nan=0.5).sum(axis=1) for one in (right, wrong))
     return np.asarray(np.where(swapped, wrong - right, right - wrong))
 
 
