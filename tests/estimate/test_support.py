@@ -250,11 +250,12 @@ def test_pairs_that_are_worse_by_far_more_than_chance_need_no_error_of_whole_tre
 def test_rivals_are_those_within_what_a_sure_edge_is_sure_by(walk: World, monkeypatch: pytest.MonkeyPatch) -> None:
     take = nameless(walk.take)
     structure = infer_structure(take)
-    pairs, z = support._standard_errors(take, structure, structure.tree.edges)
+    pairs, z, _ = support._standard_errors(take, structure, structure.tree.edges)
     edge, (close, far, *more) = 3, [k for k in range(len(pairs)) if pairs[k] not in structure.tree.edges][:6]
     z = np.full_like(z, np.inf)
     z[edge, [close, far]] = 1.6, 1.7  # 1.645 standard errors are SURE_SUPPORT
-    monkeypatch.setattr(support, "_standard_errors", lambda *_: (pairs, z))
+    by_motion = np.full_like(z, np.inf)
+    monkeypatch.setattr(support, "_standard_errors", lambda *_: (pairs, z, by_motion))
     monkeypatch.setattr(support, "_rule_out", lambda structure, plain, pairs, z: z)
     found = measure_support(take, structure)[int(structure.tree.edges[edge])]
     assert found.rivals[:1] == (pairs[close],)
@@ -262,6 +263,23 @@ def test_rivals_are_those_within_what_a_sure_edge_is_sure_by(walk: World, monkey
     assert found.support == pytest.approx(special.ndtr(1.6), abs=1e-9)
     z[edge, more] = 1.5
     assert len(measure_support(take, structure)[int(structure.tree.edges[edge])].rivals) == 3
+
+
+def test_names_make_no_edge_sure_against_the_motion(walk: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    structure = infer_structure(walk.take)
+    pairs, z, by_motion = support._standard_errors(walk.take, structure, structure.tree.edges)
+    assert (by_motion <= z).all()  # every edge is of neighbours by their names
+    assert (by_motion < z).any()
+    before = measure_support(walk.take, structure)
+    edge = int(np.argmax([before[int(k)].support for k in structure.tree.edges]))
+    rival = int(np.flatnonzero(np.isfinite(by_motion[edge]))[0])
+    for beaten, most in ((support.DOUBTED_SD - 0.1, 1.0), (support.DOUBTED_SD + 0.1, support.DOUBTED_SUPPORT)):
+        by_motion[edge, rival] = -beaten
+        monkeypatch.setattr(support, "_standard_errors", lambda *_: (pairs, z, by_motion))
+        found = measure_support(walk.take, structure)[int(structure.tree.edges[edge])]
+        assert found.support == min(before[int(structure.tree.edges[edge])].support, most)
+        assert (found.rivals[:1] == (pairs[rival],)) == (most < 1)
+    assert special.ndtr(support.DOUBTED_SD) == pytest.approx(support.DOUBTED_SUPPORT, abs=1e-3)
 
 
 def test_an_edge_between_the_ends_of_two_branched_figures_may_be_hands_that_hold() -> None:

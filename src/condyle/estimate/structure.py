@@ -265,14 +265,21 @@ def _score_names(
     the log handicap; unnamed: that without names, which motion may overrule.
     """
     between, strangers = (table[tuple(fits.pairs.T)] for table in count_between(names))
-    # A body whose name is not that of a segment may be on any, or a thing: where it hangs is told by the motion alone,
-    # but it does not stand between two that are neighbours by their names.
-    steps = np.where(np.isnan(between) & ~np.isnan(between).all(), np.inf, between)
-    named = np.log(NAMES_FACTOR) * np.nan_to_num(np.minimum(steps, NAMES_MOST_BETWEEN))
+    named = weigh_names(between)
     edges = spanning_tree(len(names), fits.pairs, fits.residual * np.exp(unnamed + named), names, held)
     if _contradict_motion(between[edges]):
         return np.full_like(between, np.nan), np.zeros_like(strangers), np.zeros_like(named)
     return between, strangers, named
+
+
+def weigh_names(between: Floats) -> Floats:
+    """(P,) log handicap of pairs by the human segments `between` them.
+
+    A body whose name is not that of a segment may be on any, or a thing: where it hangs is told by the motion alone,
+    but it does not stand between two that are neighbours by their names.
+    """
+    steps = np.where(np.isnan(between) & ~np.isnan(between).all(), np.inf, between)
+    return np.asarray(np.log(NAMES_FACTOR) * np.nan_to_num(np.minimum(steps, NAMES_MOST_BETWEEN)))
 
 
 def _contradict_motion(between: Floats) -> bool:

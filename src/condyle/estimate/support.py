@@ -28,6 +28,7 @@ from .structure import (
     is_half_named,
     measure_unexplained_share,
     turn_about_one_axis,
+    weigh_names,
     whole_rows,
 )
 from .tree import SEARCH_FRAMES, ResidualRows
@@ -43,6 +44,9 @@ CALM_DRIFT_SHARE, CALM_TURN_SHARE = 0.25, 0.5  # drift and turn in the room over
 ALIKE_RESIDUAL_RATIO = 1.5  # residual over the edge's, up to which another calm body fits the same partner
 CALM_PAIR_SUPPORT = 0.5  # at most, of an edge of two calm bodies
 DOUBTED_SUPPORT = 0.9  # at most, of an edge that another calm body could have, or that is hardly a joint
+# Standard errors that it is: by so many a rival beats, by the motion alone, an edge that names have. With two names of
+# data/more exchanged 5 of 8 sure wrong edges have more, 3 of 965 sure right ones, and none of 306 of sound takes.
+DOUBTED_SD = 1.28
 # Residual over what the joint has to explain, from which on it may be several joints. What noise explains is none of
 # it; but where most joints leave noise alone, one that leaves more already may from a smaller share on.
 UNEXPLAINED_MAX_SHARE = 0.25
@@ -83,16 +87,18 @@ def measure_support(take: Take, structure: Structure) -> dict[int, EdgeSupport]:
     if not len(edges):
         return {}
     spanning = np.concatenate([edges, np.array(list(structure.apart), dtype=np.int64)])
-    pairs, z = _standard_errors(take, structure, spanning)
-    z = z[: len(edges)]
+    pairs, z, by_motion = _standard_errors(take, structure, spanning)
+    z, by_motion = z[: len(edges)], by_motion[: len(edges)]
     noise = structure.noise.of_rows(structure.rows.every)
     plain = find_plain_hinges(structure.rows.take, structure.fits, structure.motion, noise, structure.between)
     plain[list(structure.screws)] = True
     contradicted = _contradict_own(take, structure, pairs, z)
-    z = _rule_out(structure, plain, pairs, z)
+    z, by_motion = (_rule_out(structure, plain, pairs, one) for one in (z, by_motion))
     most, alike = _most_support(take.bodies, structure, plain)
     for k, others in contradicted.items():
         most[k], alike[k] = min(most[k], DOUBTED_SUPPORT), [*others, *alike[k]]
+    for k in np.flatnonzero(by_motion.min(axis=1, initial=np.inf) < -DOUBTED_SD).tolist():  # names outweigh the motion
+        most[k], alike[k] = min(most[k], DOUBTED_SUPPORT), [int(pairs[np.argmin(by_motion[k])]), *alike[k]]
     support = np.array([0.5 * (1 + erf(least / sqrt(2))) for least in z.min(axis=1)])
     found = {}
     for k, edge in enumerate(edges):
@@ -103,9 +109,9 @@ def measure_support(take: Take, structure: Structure) -> dict[int, EdgeSupport]:
     return found
 
 
-def _standard_errors(take: Take, structure: Structure, edges: Ints) -> tuple[Ints, Floats]:
+def _standard_errors(take: Take, structure: Structure, edges: Ints) -> tuple[Ints, Floats, Floats]:
     """(C,) pairs that may stand in the place of another, and (J, C) by how many standard errors each edge beats each of
-    them, by the score that says least; inf: no rival.
+    them, by the score that says least; inf: no rival. Last the same (J, C) without names, and without trials.
     """
     fits, handicap = structure.fits, structure.handicap
     many = take.bodies > COVARIANCE_MAX_BODIES
@@ -125,36 +131,41 @@ def _standard_errors(take: Take, structure: Structure, edges: Ints) -> tuple[Int
         each, known = edges[edge] * len(fits.pairs) + pairs[pair], np.array(structure.tied)
         tied |= np.isin(each, known[:, 0] * len(fits.pairs) + known[:, 1])
     extra = np.where(tied, extra - near, extra)
+    names = weigh_names(structure.between)
+    unnamed = extra - (names[pairs[pair]] - names[edges[edge]])
     score = 0.5 * np.log(square)
     larger = score[:, pair] - score[:, own]
     alone = np.hypot(rows.blocks.error(larger[1:]), SCORE_SD)
-    least = (larger[0] + extra) / alone
+    least, by_motion = (larger[0] + extra) / alone, (larger[0] + unnamed) / alone
     if not many:
-        gain = rows.gains(tree)[edge, pair] / 6 + extra
-        rival = distinct(pair[gain < np.minimum(RIVAL_MAX_LOG, RIVAL_MAX_SE * alone)])
+        gain = rows.gains(tree)[edge, pair] / 6
+        rival = distinct(pair[gain + extra < np.minimum(RIVAL_MAX_LOG, RIVAL_MAX_SE * alone)])
         error, some, place = np.zeros(len(pair)), np.isin(pair, rival), np.zeros(len(pairs), dtype=np.int64)
         place[rival] = np.arange(len(rival))
         if len(rival):
             without = rows.gains_without_blocks(tree, rival)[:, edge[some], place[pair[some]]]
             error[some] = rows.blocks.error(without) / 6
-        least = np.fmin(least, gain / np.hypot(error, SCORE_SD))
-    z = np.full((len(edges), len(pairs)), np.inf)
-    z[edge, pair] = least
-    return _add_trials(structure, edges, pairs, z)
+        least = np.fmin(least, (gain + extra) / np.hypot(error, SCORE_SD))
+        by_motion = np.where(some, np.fmin(by_motion, (gain + unnamed) / np.hypot(error, SCORE_SD)), by_motion)
+    z, unaided = np.full((2, len(edges), len(pairs)), np.inf)
+    z[edge, pair], unaided[edge, pair] = least, by_motion
+    return _add_trials(structure, edges, pairs, z, unaided)
 
 
-def _add_trials(structure: Structure, edges: Ints, pairs: Ints, z: Floats) -> tuple[Ints, Floats]:
-    """The same with the trials of pairs in the place of edges."""
+def _add_trials(
+    structure: Structure, edges: Ints, pairs: Ints, z: Floats, unaided: Floats
+) -> tuple[Ints, Floats, Floats]:
+    """The same with the trials of pairs in the place of edges in z."""
     row = {int(edge): k for k, edge in enumerate(edges)}
     trials = {one: value for one, value in structure.trials.items() if one[0] in row}
     more = sorted({pair for _, pair in trials} - set(pairs.tolist()))
     pairs = np.concatenate([pairs, np.array(more, dtype=np.int64)])
-    z = np.concatenate([z, np.full((len(z), len(more)), np.inf)], axis=1)
+    z, unaided = (np.concatenate([one, np.full((len(z), len(more)), np.inf)], axis=1) for one in (z, unaided))
     column = {int(pair): k for k, pair in enumerate(pairs)}
     for (edge, pair), (worse, chance) in trials.items():
         here = row[edge], column[pair]
         z[here] = min(z[here], worse / np.hypot(chance, SCORE_SD))
-    return pairs, z
+    return pairs, z, unaided
 
 
 def _rule_out(structure: Structure, plain: Bools, pairs: Ints, z: Floats) -> Floats:
