@@ -97,8 +97,8 @@ def measure_support(take: Take, structure: Structure) -> dict[int, EdgeSupport]:
     most, alike = _most_support(take.bodies, structure, plain)
     for k, others in contradicted.items():
         most[k], alike[k] = min(most[k], DOUBTED_SUPPORT), [*others, *alike[k]]
-    for k in np.flatnonzero(by_motion.min(axis=1, initial=np.inf) < -DOUBTED_SD).tolist():  # names outweigh the motion
-        most[k], alike[k] = min(most[k], DOUBTED_SUPPORT), [int(pairs[np.argmin(by_motion[k])]), *alike[k]]
+    for k, rival in _contradict_motion(take, structure, pairs, by_motion).items():
+        most[k], alike[k] = min(most[k], DOUBTED_SUPPORT), [rival, *alike[k]]
     support = np.array([0.5 * (1 + erf(least / sqrt(2))) for least in z.min(axis=1)])
     found = {}
     for k, edge in enumerate(edges):
@@ -239,6 +239,19 @@ def _contradict_own(take: Take, structure: Structure, pairs: Ints, z: Floats) ->
     other = [k for k, edge in enumerate(structure.tree.edges) if ends[edge] not in own]
     found = {k: sorted({int(pair) for pair in theirs} & set(pairs[np.isfinite(z[k])].tolist())) for k in other}
     return {k: others for k, others in found.items() if others}
+
+
+def _contradict_motion(take: Take, structure: Structure, pairs: Ints, by_motion: Floats) -> dict[int, int]:
+    """By the number of an edge that names have against the motion, the pair that beats it; `by_motion` (J, C) standard
+    errors without names. A pair that closes a loop is a joint beside the edge, and what the recording's own hierarchy
+    has as well bears no exchanged names.
+    """
+    beats = np.where(np.isin(pairs, structure.loops), np.inf, by_motion)
+    own = () if take.own is None else take.own.edges(take.names)
+    theirs = {frozenset(take.index(name) for name in edge) for edge in own}
+    ends = [frozenset(pair) for pair in structure.fits.pairs[structure.tree.edges].tolist()]
+    found = np.flatnonzero(beats.min(axis=1, initial=np.inf) < -DOUBTED_SD).tolist()
+    return {k: int(pairs[np.argmin(beats[k])]) for k in found if ends[k] not in theirs}
 
 
 def _alike(fits: PairFits, calm: Bools, edge: int) -> list[int]:
