@@ -7,7 +7,7 @@ robust weights where the residuals ask for them. The paper's estimator is the fi
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,7 +21,7 @@ from ..model.take import Take
 from ..model.values import dataclass
 from ..pairs.fits import PairFits, gaps
 from ..pairs.noise import Noise
-from ..pairs.normal import DENSE_MAX_JOINTS, Rows, System, condition_covariance, gap_products, weigh_joints
+from ..pairs.normal import Rows, System, condition_covariance, gap_products, weigh_joints
 from ..pairs.outliers import (
     LIVELY_S,
     MEDIAN_FRAMES,
@@ -184,8 +184,7 @@ def solve_together(
     assert weight is not None
     del gap
     gap = rows.gap(u)
-    if len(start.pairs) <= DENSE_MAX_JOINTS:  # those of more are as near as their steps settle
-        u = system.refine(G, S, u, rows.slope(gap, weight, S))
+    u = system.refine(G, S, u, partial(rows.slope, gap, weight, S))
     joints = _split_unknowns(start.pairs, u)
     C, _ = gap_covariance(gap, inlier, noise.gap_covariance(*joints), start.pairs, shared, take.seconds)
     N = system.normal(G, np.asarray(np.linalg.inv(C)))

@@ -195,11 +195,7 @@ def infer_structure(
     else:
         edges = spanning_tree(take.bodies, fits.pairs, fits.residual * np.exp(handicap), take.names, held)
         tree, trials, search = _search(rows.take, sums, fits, edges, held, handicap)
-        # That a joint is near its sensors, and what bodies are called, decides between rivals; it is no evidence that
-        # anything moved, and does not make a gap larger.
-        told = nearness + named
-        unaided = np.where(tree.runner_up >= 0, told[tree.runner_up] - told[tree.edges], 0.0)
-        tree = replace(tree, margin=tree.margin / np.exp(unaided))
+        tree = _take_from_margins(tree, nearness + named)
         plain = find_plain_hinges(rows.take, fits, motion, noise, between)
         tree = _prefer_hinges(rows.take, fits, motion, tree, held, plain)
         sliders = find_sliders(take, fits, motion.spread, noise, turn)
@@ -315,6 +311,14 @@ def _search(
             break
         edges = tree.edges
     return tree, trials, rows if part.frames <= SEARCH_FRAMES else None
+
+
+def _take_from_margins(tree: Tree, told: Floats) -> Tree:
+    """The tree without `told` (P,) in its margins: that a joint is near its sensors, and what bodies are called,
+    decides between rivals; it is no evidence that anything moved, and does not make a gap larger.
+    """
+    unaided = np.where(tree.runner_up >= 0, told[tree.runner_up] - told[tree.edges], 0.0)
+    return replace(tree, margin=tree.margin / np.exp(unaided))
 
 
 def find_plain_hinges(rows: Take, fits: PairFits, motion: PairMotion, noise: Noise, between: Floats) -> Bools:

@@ -64,15 +64,17 @@ class System:
         found = descend(N, rhs, self.basis, near)
         return solve_by_joints(N, rhs, self.basis) if found is None else found
 
-    def refine(self, G: Floats, S: Floats, near: Floats, slope: Floats) -> Floats:
-        """(6J,) the unknowns that products G of rows lead to, from those near by and the rows' own `slope` (6J,) there.
+    def refine(self, G: Floats, S: Floats, near: Floats, find_slope: Callable[[], Floats]) -> Floats:
+        """(6J,) the unknowns that products G of rows lead to, from those near by and the rows' own slope (6J,) there.
 
         Sums of products are rounded as whole positions are, and the weakest directions multiply that by thousands;
         gaps are a hundredth of them, so that neither the order of the bodies nor the processor is seen in the joints.
         """
+        if len(self.pairs) > DENSE_MAX_JOINTS:  # which are as near as their steps settle
+            return near
         sensor, factor, weighed = np.repeat(self.pairs.ravel(), 3), self.factor, weigh_joints(G, S)
         alone = np.where(sensor[:, None] == sensor, (1 - factor * factor[:, None]) * weighed, 0.0)
-        left = -factor * (slope + weighed @ ((factor - 1) * near)) - alone @ near
+        left = -factor * (find_slope() + weighed @ ((factor - 1) * near)) - alone @ near
         return near + solve_normal(self.normal(G, S), left, self.basis)
 
 
