@@ -60,7 +60,7 @@ def in_order(
     time, findings = _count_from_start(time if turned is None else time[turned], findings)
     inside = np.diff(own) == 0
     time, findings = _spread(time, own, moved, turned, findings)
-    late, told = _sort_late(time, own)
+    late, told = sort_late(time, own)
     if late is not None:
         rows = turned = late if turned is None else turned[late]
         time, findings = time[late], [*findings, *told]
@@ -71,7 +71,7 @@ def in_order(
     return (kept if turned is None else turned[kept]), segment, time, [*findings, *told]
 
 
-def _sort_late(time: Floats, segment: Ints) -> tuple[Ints | None, list[Finding]]:
+def sort_late(time: Floats, segment: Ints) -> tuple[Ints | None, list[Finding]]:
     """The rows in their order of time where some arrived late, as over a network; None: they are, or none did.
 
     A clock that is set back, or begins anew, gives rows for a time that has rows already: they do not fit between.
