@@ -84,7 +84,7 @@ CODES: dict[str, str] = {
     "bent-field": "joints come apart, or two sensors on one rod change their distance, by where they are in the room",
     "field-corrected": "the bend of the room's field was taken away, as was asked, and how much that changed",
     "pair-not-carried": "two sensors on one rod were measured at one place of the room only",
-    "detached-sensor": "a sensor lies still while the others move: it came off, or was not put on yet",
+    "detached-sensor": "a sensor lies still, or moves with no other body: it came off, or was not put on yet",
     "exchanged-names": "bodies are joined that are no neighbours by their names; some of them bear each other's names",
     "mirrored-person": "knees bend forwards: a left-handed world or exchanged names; arms above the other legs: names",
     "implausible-size": "joined sensors, or the ends of a named limb, are too far apart or too near for the unit",

@@ -198,6 +198,19 @@ def test_an_edge_in_doubt_comes_apart_or_is_hidden_by_noise(
     assert text in finding.text
 
 
+def test_an_edge_that_names_have_against_the_motion_is_not_said_to_need_more_motion(
+    world: World, structure: Structure
+) -> None:
+    edge, pairs = int(structure.tree.edges[0]), structure.fits.pairs
+    rival = next(k for k in range(len(pairs)) if k not in structure.tree.edges)
+    support = dict.fromkeys(structure.tree.edges.tolist(), EdgeSupport(SURE_SUPPORT, ()))
+    support[edge] = EdgeSupport(0.9, (rival,), rival)
+    [finding] = described(world.take, structure, support=support)["rivals"]
+    names = " - ".join(world.take.names[k] for k in pairs[rival])
+    assert f"the motion for {names}; look whether sensors or names are exchanged" in finding.text
+    assert "move these joints" not in finding.text
+
+
 def test_kinds_of_joints_are_told_with_what_to_do() -> None:
     quiet = Disturbances(position_noise=0.002, orientation_noise=0.003)
     stiff = codes(simulate(chain(("ball", "hinge", "rigid")), "exercise", seconds=15, seed=2, disturbances=quiet).take)
