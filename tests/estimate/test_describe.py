@@ -9,6 +9,7 @@ import pytest
 
 import condyle
 from condyle import Finding, Take
+from condyle.estimate import describe
 from condyle.estimate.describe import (
     GIVEN_EDGE_MAX_RATIO,
     LARGEST_JOINED_M,
@@ -92,6 +93,14 @@ def test_a_slower_sensor_has_no_missing_poses_to_look_at() -> None:
     (finding,) = describe_take(take.mask(lost))
     assert (finding.severity, finding.count) == ("info", 400)
     assert finding.text.endswith("it has one in about 3 frames throughout: there is nothing to do")
+
+
+def test_a_much_slower_sensor_that_is_joined_to_nothing_is_not_seen_too_rarely(structure: Structure) -> None:
+    take = simulate(linkage(), seconds=20, rate=60).take
+    lost, again = (np.zeros((take.frames, take.bodies), dtype=bool) for _ in range(2))
+    lost[:, 1] = np.arange(take.frames) % 6 != 0
+    again[:, 1] = np.arange(take.frames) >= take.frames // 6
+    assert [describe._loose(take.mask(one), structure, 1).code for one in (lost, again)] == ["loose-body", "few-frames"]
 
 
 def test_a_clear_tree_says_nothing_but_its_root(world: World, structure: Structure) -> None:

@@ -142,7 +142,7 @@ def _loose(take: Take, structure: Structure, body: int) -> Finding:
     if name == WORLD:
         return Finding("loose-body", "info", "no body turns about a point of the room throughout", (name,))
     seen = int(take.seen[:, body].sum())
-    if seen < RARE_PAIR_SHARE * take.frames:
+    if seen * measure_cadence(take.seen[:, [body]])[0] < RARE_PAIR_SHARE * take.frames:
         text = f"{name}: seen in {seen} of {take.frames} frames, too few to place it; check the sensor"
         return Finding("few-frames", "warning", text, (name,), count=seen)
     nearest = [k for k in structure.apart if body in structure.fits.pairs[k]]
