@@ -85,7 +85,8 @@ def sort_late(time: Floats, segment: Ints) -> tuple[Ints | None, list[Finding]]:
     apart = np.diff(time[rows])
     among = (np.diff(part) == 0) & ((rows[1:] != np.arange(1, len(rows))) | (rows[:-1] != np.arange(len(rows) - 1)))
     usual = usual_step(apart[(np.diff(part) == 0) & (apart > 0)])
-    if not among.any() or not apart[among].mean() >= SORTED_MIN_STEPS * usual:
+    # What is missing elsewhere makes no room: a longer step counts as a usual one.
+    if not among.any() or not np.minimum(apart[among], usual).mean() >= SORTED_MIN_STEPS * usual:
         return None, []
     count, first = int(back.sum()), int(np.argmax(back)) + 1
     text = (
