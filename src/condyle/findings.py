@@ -32,7 +32,7 @@ CODES: dict[str, str] = {
     "clock-origin": "the times count from a date; they are given from the start of the take",
     "clock-packets": "frames were stamped in packets; they are spread over the time before each",
     "repeated-time": "rows with the same time stamp; the first of each is kept, or all where none has another",
-    "time-backwards": "time runs backwards; a new segment begins there",
+    "time-backwards": "time runs backwards; a new segment begins there, or rows are put in their order",
     "time-jumps": "time jumps forward; a new segment begins there",
     "time-gaps": "frames are missing in the middle of a recording",
     "repeated-rows": "rows that repeat the row before in every sensor; the first of each is kept",
