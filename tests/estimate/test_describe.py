@@ -9,6 +9,7 @@ import pytest
 
 import condyle
 from condyle import Finding, Take
+from condyle.estimate import describe
 from condyle.estimate.describe import (
     GIVEN_EDGE_MAX_RATIO,
     LARGEST_JOINED_M,
@@ -92,6 +93,14 @@ def test_a_slower_sensor_has_no_missing_poses_to_look_at() -> None:
     (finding,) = describe_take(take.mask(lost))
     assert (finding.severity, finding.count) == ("info", 400)
     assert finding.text.endswith("it has one in about 3 frames throughout: there is nothing to do")
+
+
+def test_a_much_slower_sensor_that_is_joined_to_nothing_is_not_seen_too_rarely(structure: Structure) -> None:
+    take = simulate(linkage(), seconds=20, rate=60).take
+    lost, again = (np.zeros((take.frames, take.bodies), dtype=bool) for _ in range(2))
+    lost[:, 1] = np.arange(take.frames) % 6 != 0
+    again[:, 1] = np.arange(take.frames) >= take.frames // 6
+    assert [describe._loose(take.mask(one), structure, 1).code for one in (lost, again)] == ["loose-body", "few-frames"]
 
 
 def test_a_clear_tree_says_nothing_but_its_root(world: World, structure: Structure) -> None:
@@ -196,6 +205,19 @@ def test_an_edge_in_doubt_comes_apart_or_is_hidden_by_noise(
     support[edge] = EdgeSupport(0.9, ())
     [finding] = described(world.take, replace(structure, fits=fits), support=support)["rivals"]
     assert text in finding.text
+
+
+def test_an_edge_that_names_have_against_the_motion_is_not_said_to_need_more_motion(
+    world: World, structure: Structure
+) -> None:
+    edge, pairs = int(structure.tree.edges[0]), structure.fits.pairs
+    rival = next(k for k in range(len(pairs)) if k not in structure.tree.edges)
+    support = dict.fromkeys(structure.tree.edges.tolist(), EdgeSupport(SURE_SUPPORT, ()))
+    support[edge] = EdgeSupport(0.9, (rival,), rival)
+    [finding] = described(world.take, structure, support=support)["rivals"]
+    names = " - ".join(world.take.names[k] for k in pairs[rival])
+    assert f"the motion for {names}; look whether sensors or names are exchanged" in finding.text
+    assert "move these joints" not in finding.text
 
 
 def test_kinds_of_joints_are_told_with_what_to_do() -> None:

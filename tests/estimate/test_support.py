@@ -279,6 +279,9 @@ def test_names_make_no_edge_sure_against_the_motion(walk: World, monkeypatch: py
         found = measure_support(walk.take, structure)[int(structure.tree.edges[edge])]
         assert found.support == min(before[int(structure.tree.edges[edge])].support, most)
         assert (found.rivals[:1] == (pairs[rival],)) == (most < 1)
+        assert found.by_motion == (pairs[rival] if most < 1 else None)
+    without = replace(structure, between=np.full_like(structure.between, np.nan))
+    assert measure_support(walk.take, without)[int(structure.tree.edges[edge])].by_motion is None
     assert special.ndtr(support.DOUBTED_SD) == pytest.approx(support.DOUBTED_SUPPORT, abs=1e-3)
 
 

@@ -12,6 +12,7 @@ from condyle import Finding, Take
 from condyle.faults.carried import PARTED_MIN_SHARE, find_stretch
 from condyle.faults.detached import JudgingJoints
 from condyle.maths.rotation import from_vector
+from condyle.model.take import join
 from condyle.simulate import Disturbances, human, simulate
 
 RATE = 30
@@ -50,6 +51,17 @@ def test_a_sensor_that_is_carried_keeps_its_joint_and_is_told_with_the_time(
     sound = condyle.fit(walk, intervals=False)
     edges = [{frozenset((one.child, one.parent)) for one in each.skeleton.joints} for each in (fit, sound)]
     assert edges[0] == edges[1]
+
+
+def test_of_several_files_the_one_is_named_that_the_time_is_of(walk: Take) -> None:
+    carried, cut = carry(walk, "head", slice(14 * RATE)), 8 * RATE
+    names = ("early.csv", "late.csv")
+    parts = [
+        replace(part, time=part.time - part.time[0], sources=(name,))
+        for part, name in zip((carried.slice(0, cut), carried.slice(cut, None)), names, strict=True)
+    ]
+    (found,) = told(condyle.fit(join(parts), intervals=False))
+    assert "until 6.0 s of late.csv" in found.text
 
 
 def test_it_is_told_and_left_in_where_the_repair_is_switched_off(walk: Take) -> None:

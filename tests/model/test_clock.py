@@ -52,6 +52,14 @@ def test_a_clock_that_was_set_back_gives_no_late_rows(offset, back) -> None:
     assert (finding.code, finding.severity) == ("time-backwards", "warning")
 
 
+def test_rows_that_are_missing_make_no_room_for_a_clock_that_was_set_back() -> None:
+    time = np.delete(np.concatenate([np.arange(1000), np.arange(950, 1950)]) / 100, np.r_[960:980, 1005:1030])
+    _, segment, out, (finding,) = in_order(time, None, len(time))
+    assert out.tolist() == time.tolist()
+    assert segment.tolist() == [0] * 980 + [1] * 975
+    assert "a new segment begins" in finding.text
+
+
 def test_rows_are_late_within_each_of_two_takes_in_one_file(rng) -> None:
     take = np.arange(300)
     order = [np.argsort(take + 2 * rng.normal(size=300)) for _ in range(2)]

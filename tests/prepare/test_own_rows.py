@@ -79,3 +79,22 @@ def test_without_a_clock_quaternions_or_two_sensors_nothing_is_done() -> None:
         seen_in(whole, np.zeros((n, m), dtype=bool)),
     ):
         assert share_rows(one) is one
+
+
+def test_stamps_that_do_not_tell_when_poses_were_put_nothing_together() -> None:
+    whole = recording()
+    n, m = whole.bodies.position.shape[:2]
+    split = seen_in(whole, np.arange(n)[:, None] % 2 == np.arange(m) % 2)
+    again, back = whole.time.copy(), whole.time.copy()
+    again[n // 2 :] -= again[n // 2]  # two recordings, each from 0 on
+    back[n // 2 :] -= 0.507  # a clock that is set back
+    lost = whole.time.copy()
+    lost[7] = np.nan
+    for time in (again, back, lost, np.zeros(n), np.floor(whole.time)):
+        one = replace(split, time=time)
+        assert share_rows(one) is one
+    late = whole.time.copy()
+    late[[40, 42]] = late[[42, 40]]  # of one sensor, over a network
+    shared = share_rows(replace(split, time=late))
+    assert [finding.code for finding in shared.findings] == ["common-clock"]
+    assert (np.diff(shared.time) > 0).all()

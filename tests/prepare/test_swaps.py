@@ -439,7 +439,7 @@ def test_an_end_that_was_seen_to_the_frame_is_not_moved(monkeypatch: pytest.Monk
     monkeypatch.setattr(swaps, "_gain", lambda *_: better)
     best = SimpleNamespace(pair=(0, 1), cuts=np.array([0, 300, 400, 1000]), seen=np.array([True, False, True, True]))
     found = swaps._refine(SimpleNamespace(frames=1000), best, marked)  # type: ignore[arg-type]
-    assert swaps._runs(found) == [(290, 400)]
+    assert find_runs(found) == [(290, 400)]
 
 
 def test_a_gap_that_fits_speaks_for_its_reading_where_the_other_has_none(monkeypatch: pytest.MonkeyPatch) -> None:

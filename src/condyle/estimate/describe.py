@@ -142,7 +142,7 @@ def _loose(take: Take, structure: Structure, body: int) -> Finding:
     if name == WORLD:
         return Finding("loose-body", "info", "no body turns about a point of the room throughout", (name,))
     seen = int(take.seen[:, body].sum())
-    if seen < RARE_PAIR_SHARE * take.frames:
+    if seen * measure_cadence(take.seen[:, [body]])[0] < RARE_PAIR_SHARE * take.frames:
         text = f"{name}: seen in {seen} of {take.frames} frames, too few to place it; check the sensor"
         return Finding("few-frames", "warning", text, (name,), count=seen)
     nearest = [k for k in structure.apart if body in structure.fits.pairs[k]]
@@ -176,7 +176,12 @@ def _doubt(take: Take, structure: Structure, edge: int, found: EdgeSupport) -> l
             f"motion speaks for the other (support {found.support:.2f})"
         )
         return [Finding("rivals", "warning", text, ends, value=found.support, unit="1")]
-    if any((edge, k) in structure.tied for k in found.rivals):
+    if found.by_motion is not None:
+        text += (
+            f"their names speak for the first, the motion for {_name_pair(take, pairs[found.by_motion])}; look whether "
+            "sensors or names are exchanged"
+        )
+    elif any((edge, k) in structure.tied for k in found.rivals):
         text += "they share one point, so that the motion hardly tells them apart"
     elif structure.between[edge] > 0:
         text += "their names say that they are no neighbours; look whether sensors or names are exchanged"
@@ -204,9 +209,9 @@ def _explain_undetermined(structure: Structure) -> str:
             "tree"
         )
     return (
-        "the bodies turn, but no two of them about a point that they share: limbs between them wore no sensor, or "
-        "rotations or units are read wrongly; put a sensor on every limb between two others, ask condyle doctor, or "
-        "give the tree"
+        "the bodies turn, but too few of them about a point that they share with another: limbs between them wore no "
+        "sensor, or rotations or units are read wrongly; put a sensor on every limb between two others, ask condyle "
+        "doctor, or give the tree"
     )
 
 

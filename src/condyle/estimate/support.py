@@ -44,8 +44,9 @@ CALM_DRIFT_SHARE, CALM_TURN_SHARE = 0.25, 0.5  # drift and turn in the room over
 ALIKE_RESIDUAL_RATIO = 1.5  # residual over the edge's, up to which another calm body fits the same partner
 CALM_PAIR_SUPPORT = 0.5  # at most, of an edge of two calm bodies
 DOUBTED_SUPPORT = 0.9  # at most, of an edge that another calm body could have, or that is hardly a joint
-# Standard errors that it is: by so many a rival beats, by the motion alone, an edge that names have. With two names of
-# data/more exchanged 5 of 8 sure wrong edges have more, 3 of 965 sure right ones, and none of 306 of sound takes.
+# Standard errors that DOUBTED_SUPPORT is: by so many a rival beats, by the motion alone, an edge that names have. With
+# two names of data/more exchanged 5 of 8 sure wrong edges have more, 3 of 965 sure right ones, and none of 306 of sound
+# takes.
 DOUBTED_SD = 1.28
 # Residual over what the joint has to explain, from which on it may be several joints. What noise explains is none of
 # it; but where most joints leave noise alone, one that leaves more already may from a smaller share on.
@@ -75,10 +76,14 @@ FIGURE_MIN_BODIES = 5  # of each of two figures that may hold on to each other b
 
 
 class EdgeSupport(NamedTuple):
-    """Lower bound of the chance that an edge is right, and the pairs that may stand in its place, likeliest first."""
+    """Lower bound of the chance that an edge is right, and the pairs that may stand in its place, likeliest first.
+
+    by_motion  the pair that the motion alone puts in its place, against the names; None where it does not
+    """
 
     support: float
     rivals: tuple[int, ...]
+    by_motion: int | None = None
 
 
 def measure_support(take: Take, structure: Structure) -> dict[int, EdgeSupport]:
@@ -97,7 +102,8 @@ def measure_support(take: Take, structure: Structure) -> dict[int, EdgeSupport]:
     most, alike = _most_support(take.bodies, structure, plain)
     for k, others in contradicted.items():
         most[k], alike[k] = min(most[k], DOUBTED_SUPPORT), [*others, *alike[k]]
-    for k, rival in _contradict_motion(take, structure, pairs, by_motion).items():
+    beaten = _contradict_motion(take, structure, pairs, by_motion)
+    for k, rival in beaten.items():
         most[k], alike[k] = min(most[k], DOUBTED_SUPPORT), [rival, *alike[k]]
     support = np.array([0.5 * (1 + erf(least / sqrt(2))) for least in z.min(axis=1)])
     found = {}
@@ -105,7 +111,7 @@ def measure_support(take: Take, structure: Structure) -> dict[int, EdgeSupport]:
         close = np.flatnonzero(z[k] < SURE_SD)
         near = pairs[close[np.argsort(z[k, close], kind="stable")][:MOST_RIVALS]].tolist()
         rivals = tuple(dict.fromkeys([*near, *alike[k]]))[:MOST_RIVALS]
-        found[int(edge)] = EdgeSupport(float(min(support[k], most[k])), rivals)
+        found[int(edge)] = EdgeSupport(float(min(support[k], most[k])), rivals, beaten.get(k))
     return found
 
 
@@ -246,7 +252,9 @@ def _contradict_motion(take: Take, structure: Structure, pairs: Ints, by_motion:
     errors without names. A pair that closes a loop is a joint beside the edge, and what the recording's own hierarchy
     has as well bears no exchanged names.
     """
-    beats = np.where(np.isin(pairs, structure.loops), np.inf, by_motion)
+    names = weigh_names(structure.between)
+    against = names[pairs] > names[structure.tree.edges][:, None]
+    beats = np.where(against & ~np.isin(pairs, structure.loops), by_motion, np.inf)
     own = () if take.own is None else take.own.edges(take.names)
     theirs = {frozenset(take.index(name) for name in edge) for edge in own}
     ends = [frozenset(pair) for pair in structure.fits.pairs[structure.tree.edges].tolist()]

@@ -170,7 +170,7 @@ def _prove_carried(
     other = next(int(body) for body in joints.pairs[best] if body != one.body)
     names = take.names[one.body], take.names[other]
     times = find_times(take, hidden, one)
-    return Detached(*names, hidden, *times, float(gap[best]), name_file(take, hidden), lies=False)
+    return Detached(*names, hidden, *times, float(gap[best]), name_file(take, hidden, one), lies=False)
 
 
 def _find_nearest(digest: Digest, rows: slice, body: int) -> float:

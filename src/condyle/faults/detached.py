@@ -262,7 +262,7 @@ def _prove_detached(
     times = find_times(take, hidden, one)
     other = next(int(body) for body in joints.pairs[best] if body != one.body)
     names = take.names[one.body], take.names[other]
-    return Detached(*names, hidden, *times, float(apart[best]), name_file(take, hidden))
+    return Detached(*names, hidden, *times, float(apart[best]), name_file(take, hidden, one))
 
 
 def choose_known(figure: JudgingJoints, size: Floats, body: int, down: set[int]) -> JudgingJoints | None:
@@ -328,11 +328,13 @@ def find_times(take: Take, hidden: Bools, one: LyingStretch) -> tuple[float | No
     return since, None if one.at_end else float(take.time[rows[-1]])
 
 
-def name_file(take: Take, hidden: Bools) -> str:
-    """Which of several files these frames are of."""
+def name_file(take: Take, hidden: Bools, one: LyingStretch) -> str:
+    """Which of several files the time is of that is told."""
     if len(set(take.of_source)) < 2:
         return ""
-    return f" of {name_source(take, take.of_source[int(take.segment[np.argmax(hidden)])])}"
+    rows = np.flatnonzero(hidden)
+    told = rows[-1] if one.at_start and not one.at_end else rows[0]
+    return f" of {name_source(take, take.of_source[int(take.segment[told])])}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,7 +60,7 @@ def in_order(
     time, findings = _count_from_start(time if turned is None else time[turned], findings)
     inside = np.diff(own) == 0
     time, findings = _spread(time, own, moved, turned, findings)
-    late, told = _sort_late(time, own)
+    late, told = sort_late(time, own)
     if late is not None:
         rows = turned = late if turned is None else turned[late]
         time, findings = time[late], [*findings, *told]
@@ -71,7 +71,7 @@ def in_order(
     return (kept if turned is None else turned[kept]), segment, time, [*findings, *told]
 
 
-def _sort_late(time: Floats, segment: Ints) -> tuple[Ints | None, list[Finding]]:
+def sort_late(time: Floats, segment: Ints) -> tuple[Ints | None, list[Finding]]:
     """The rows in their order of time where some arrived late, as over a network; None: they are, or none did.
 
     A clock that is set back, or begins anew, gives rows for a time that has rows already: they do not fit between.
@@ -85,7 +85,8 @@ def _sort_late(time: Floats, segment: Ints) -> tuple[Ints | None, list[Finding]]
     apart = np.diff(time[rows])
     among = (np.diff(part) == 0) & ((rows[1:] != np.arange(1, len(rows))) | (rows[:-1] != np.arange(len(rows) - 1)))
     usual = usual_step(apart[(np.diff(part) == 0) & (apart > 0)])
-    if not among.any() or not apart[among].mean() >= SORTED_MIN_STEPS * usual:
+    # What is missing elsewhere makes no room: a longer step counts as a usual one.
+    if not among.any() or not np.minimum(apart[among], usual).mean() >= SORTED_MIN_STEPS * usual:
         return None, []
     count, first = int(back.sum()), int(np.argmax(back)) + 1
     text = (

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..maths.arrays import Bools, evenly
+from ..maths.arrays import Bools, Floats, evenly
 from ..maths.robust import median
 from ..maths.spool import over_frames
+from ..model.clock import sort_late
 from ..model.recording import QUATERNIONS, Bodies, Recording
 
 SEEN_MAX_SHARE = 0.75  # of a glance at the rows, from which on a sensor is in all but some of them
@@ -19,7 +20,8 @@ SHARED_MAX_SHARE = 0.1  # of the rows of the rarer of two sensors that both are 
 
 def share_rows(recording: Recording) -> Recording:
     """The recording with all sensors in every row, where two of them are hardly ever in one: interpolated onto the
-    clock of the fastest, as files of one sensor each are. As it is where sensors share rows, or no clock is known.
+    clock of the fastest, as files of one sensor each are. As it is where sensors share rows, or no clock tells where
+    their poses belong.
     """
     bodies, time = recording.bodies, recording.time
     if bodies is None or time is None or recording.markers is not None or recording.segment is not None:
@@ -29,7 +31,7 @@ def share_rows(recording: Recording) -> Recording:
     if _find_seen(bodies, evenly(len(time), GLANCE_ROWS)).mean(axis=0).min() > SEEN_MAX_SHARE:
         return recording
     seen = _find_seen(bodies, slice(None))
-    if not _have_rows_of_their_own(seen):
+    if not _have_rows_of_their_own(seen) or not all(_runs_on(time[own]) for own in seen.T):
         return recording
     from ..io.resample import BodySamples, resample_streams
 
@@ -52,6 +54,17 @@ def _find_seen(bodies: Bodies, rows: slice | np.ndarray) -> Bools:
         lambda p, q: np.isfinite(p).all(axis=2) & np.isfinite(q).all(axis=2),
         *(bodies.position[rows], bodies.orientation[rows]),
     )
+
+
+def _runs_on(time: Floats) -> bool:
+    """Whether stamps of one sensor (k,) [s] tell when its poses were: they do not begin anew, as those of another
+    recording, and most of them differ.
+    """
+    if not np.isfinite(time).all():
+        return False
+    late, _ = sort_late(time, np.zeros(len(time), np.int64))
+    step = np.diff(time if late is None else time[late])
+    return bool((step >= 0).all() and 2 * (step > 0).sum() >= len(step))
 
 
 def _have_rows_of_their_own(seen: Bools) -> bool:
