@@ -79,3 +79,22 @@ def test_without_a_clock_quaternions_or_two_sensors_nothing_is_done() -> None:
         seen_in(whole, np.zeros((n, m), dtype=bool)),
     ):
         assert share_rows(one) is one
+
+
+def test_a_clock_that_begins_anew_begins_another_take() -> None:
+    """Both were sorted into one, and no two bodies kept a point in common."""
+    whole = recording()
+    n, m = whole.bodies.position.shape[:2]
+    split = seen_in(whole, np.arange(n)[:, None] % 2 == np.arange(m) % 2)
+    late = np.arange(n)
+    late[100:104] = [101, 102, 103, 100]  # 0.05 s late
+    time = np.where(late < n // 2, whole.time[late], whole.time[late] - whole.time[n // 2])
+    bodies = Bodies(split.bodies.names, split.bodies.position[late], split.bodies.orientation[late])
+    shared = share_rows(replace(split, bodies=bodies, time=time))
+    assert [one.code for one in shared.findings] == ["common-clock"]
+    assert (np.diff(shared.time) < 0).sum() == 1
+    rows = np.searchsorted(whole.time[: n // 2] + 1e-9, shared.time)
+    rows[np.argmin(np.diff(shared.time)) + 1 :] += n // 2
+    away = np.linalg.norm(shared.bodies.position - whole.bodies.position[rows], axis=2)
+    assert np.nanmax(away) < INTERPOLATED_M
+    assert np.isfinite(away).mean() > 0.98

@@ -31,8 +31,8 @@ ROUNDING_SHARE = 1e-5  # of the distance between joined sensors: gaps below it a
 MOST_TWICE_TRIED = 3  # sensors, the most suspect ones, that are tried for two slips at once
 MOST_FURTHER_STEPS = 3  # of a sensor, beside one that is judged
 TWICE_MIN_SHARE = 0.25  # of the threshold that a single slip must have for two to be tried
-# Rows beyond the columns that clear them, from which on what is left tells the noise: chance then makes a ratio of 150 at
-# one of 2 million moments, by the distribution of F, with 9 at one of 160,000.
+# Rows beyond the columns that clear them, from which on what is left tells the noise: chance then makes a ratio of 150
+# at one of 2 million moments by the distribution of F, and with 9 at one of 160,000.
 NOISE_MIN_ROWS = 12
 OWN_COLUMNS = 6  # of a joint's constants: its centre in either body
 # Standard errors above what noise explains, up to which a gap does not have the shapes of skin and field: two slips in

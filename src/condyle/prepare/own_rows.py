@@ -31,14 +31,14 @@ def share_rows(recording: Recording) -> Recording:
     seen = _find_seen(bodies, slice(None))
     if not _have_rows_of_their_own(seen):
         return recording
-    from ..io.resample import BodySamples, resample_streams
+    from ..io.resample import BodySamples, resample_rows
 
-    streams = [
-        BodySamples(name, time[rows], bodies.position[rows, k], bodies.orientation[rows, k])
-        for k, name in enumerate(bodies.names)
-        for rows in [np.flatnonzero(seen[:, k])]
-    ]
-    clock, position, orientation, told = resample_streams(streams)
+    rows = [np.flatnonzero(one) for one in seen.T]
+    clock, position, orientation, told = resample_rows(
+        time,
+        rows,
+        lambda k, own: BodySamples(bodies.names[k], time[own], bodies.position[own, k], bodies.orientation[own, k]),
+    )
     return replace(
         recording,
         bodies=Bodies(bodies.names, position, orientation),
