@@ -98,6 +98,17 @@ def test_repairs_that_are_switched_off_are_told_and_change_nothing(performer: tu
     assert not found.slips
 
 
+def test_what_is_off_its_body_and_left_in_has_not_slipped(performer: tuple[condyle.Fit, Take]) -> None:
+    """The foot beside it was told to have moved by 46 cm."""
+    fit, later = performer
+    spoilt = lay_down(later, "l_shank", slice(10 * RATE, None))
+    for no_fix in (("slips", "detached"), ("detached",)):
+        found = repair_later(spoilt, fit.skeleton.joints, FitOptions(no_fix=no_fix))
+        assert [one.code for one in found.findings] == ["detached-sensor"]
+        assert "left out" not in found.findings[0].text
+        assert found.take is spoilt
+
+
 def test_a_foot_that_stands_by_a_shank_that_is_off_is_on(performer: tuple[condyle.Fit, Take]) -> None:
     """The joint of both is apart, and no other joint of the shank says that it is where it was."""
     fit, later = performer

@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation, Slerp
 
 from condyle.errors import CondyleError
 from condyle.io import resample
-from condyle.io.resample import BodySamples, interpolate, resample_streams
+from condyle.io.resample import BodySamples, interpolate, resample_rows, resample_streams
 
 EXACT = 1e-12  # m or quaternion units
 CUBIC = 2e-5  # m: error of a cubic through samples of a 1 Hz, 0.1 m motion taken at 60 Hz
@@ -169,3 +169,18 @@ def test_stamps_nearer_than_any_clock_counts_are_one() -> None:
     time, position, _, _ = resample_streams([stream("a", tiny), stream("b", np.arange(0.005, 0.03, 0.01))])
     assert np.isfinite(position[:, 0]).any()
     assert (np.diff(time) > 1e-3).all()
+
+
+def test_rows_after_a_clock_that_was_set_back_are_another_take_and_a_late_row_is_not() -> None:
+    once = np.arange(60) / 30
+    time = np.concatenate([once, once, once])  # the last take has no pose
+    time[20:23] += 1.5  # alone they are no other take
+    p, q = path(time), turn(time)
+    p[120:] = np.nan
+    rows = [np.arange(k, len(time), 2) for k in range(2)]
+    clock, position, _, findings = resample_rows(
+        time, rows, lambda k, own: BodySamples("ab"[k], time[own], p[own], q[own])
+    )
+    assert np.flatnonzero(np.diff(clock) < 0).size == 1
+    assert np.nanmax(np.abs(position - path(clock)[:, None])) < 100 * CUBIC
+    assert [one.code for one in findings] == ["common-clock"]

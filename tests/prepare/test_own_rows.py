@@ -85,12 +85,11 @@ def test_stamps_that_do_not_tell_when_poses_were_put_nothing_together() -> None:
     whole = recording()
     n, m = whole.bodies.position.shape[:2]
     split = seen_in(whole, np.arange(n)[:, None] % 2 == np.arange(m) % 2)
-    again, back = whole.time.copy(), whole.time.copy()
-    again[n // 2 :] -= again[n // 2]  # two recordings, each from 0 on
+    back = whole.time.copy()
     back[n // 2 :] -= 0.507  # a clock that is set back
     lost = whole.time.copy()
     lost[7] = np.nan
-    for time in (again, back, lost, np.zeros(n), np.floor(whole.time)):
+    for time in (back, lost, np.zeros(n), np.floor(whole.time)):
         one = replace(split, time=time)
         assert share_rows(one) is one
     late = whole.time.copy()
@@ -98,3 +97,22 @@ def test_stamps_that_do_not_tell_when_poses_were_put_nothing_together() -> None:
     shared = share_rows(replace(split, time=late))
     assert [finding.code for finding in shared.findings] == ["common-clock"]
     assert (np.diff(shared.time) > 0).all()
+
+
+def test_a_clock_that_begins_anew_begins_another_take() -> None:
+    """Both were sorted into one, and no two bodies kept a point in common."""
+    whole = recording()
+    n, m = whole.bodies.position.shape[:2]
+    split = seen_in(whole, np.arange(n)[:, None] % 2 == np.arange(m) % 2)
+    late = np.arange(n)
+    late[100:104] = [101, 102, 103, 100]  # 0.05 s late
+    time = np.where(late < n // 2, whole.time[late], whole.time[late] - whole.time[n // 2])
+    bodies = Bodies(split.bodies.names, split.bodies.position[late], split.bodies.orientation[late])
+    shared = share_rows(replace(split, bodies=bodies, time=time))
+    assert [one.code for one in shared.findings] == ["common-clock"]
+    assert (np.diff(shared.time) < 0).sum() == 1
+    rows = np.searchsorted(whole.time[: n // 2] + 1e-9, shared.time)
+    rows[np.argmin(np.diff(shared.time)) + 1 :] += n // 2
+    away = np.linalg.norm(shared.bodies.position - whole.bodies.position[rows], axis=2)
+    assert np.nanmax(away) < INTERPOLATED_M
+    assert np.isfinite(away).mean() > 0.98

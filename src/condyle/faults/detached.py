@@ -20,7 +20,7 @@ from ..maths.robust import median
 from ..maths.series import block_starts, segment_slices
 from ..model.options import FitOptions
 from ..model.skeleton import Joint, Kind
-from ..model.stage import Change, Decision, Effect, apply_changes
+from ..model.stage import Change, Decision, Effect
 from ..model.take import Take, name_source
 from ..model.values import dataclass
 from ..pairs.digest import Digest, digest_take
@@ -147,13 +147,6 @@ def leave_out_detached(estimate: Estimate, options: FitOptions, refused: Sequenc
     if options.fixes("detached"):
         return Decision(changes=found)
     return Decision([finding for one in found for finding in one.describe(repaired=False)])
-
-
-def leave_out_certain(take: Take, found: Sequence[DetachedRepair], options: FitOptions) -> Decision:
-    """The same where the joints that prove it are known, as those of a later take are."""
-    repaired = options.fixes("detached")
-    told = [finding for one in found for finding in one.describe(repaired=repaired)]
-    return Decision(told, apply_changes(take, found) if found and repaired else None)
 
 
 def find_detached(take: Take, known: Sequence[Joint] = ()) -> list[DetachedRepair]:

@@ -21,11 +21,12 @@ from ..findings import Finding
 from ..maths.graph import components
 from ..model.options import FitOptions
 from ..model.skeleton import Joint, Slip
+from ..model.stage import apply_changes
 from ..model.take import WORLD, Take
 from ..model.values import dataclass
 from .belonging import compare_take
 from .carried import find_carried_by_known
-from .detached import find_detached, leave_out_certain
+from .detached import find_detached
 from .files import locate_places
 from .slips import SLIP_MIN_S, SlipRepair, move_back, repair_slips
 
@@ -48,16 +49,16 @@ def repair_later(take: Take, known: Sequence[Joint], options: FitOptions) -> Lat
     """A take on a figure with these joints, without the poses of sensors that lie off their bodies, and with those that
     slipped moved back; as it is where its names are another's, which makes joints come apart alike.
     """
-    ready, told = take, list[Finding]()
+    on, told, repaired = take, list[Finding](), options.fixes("detached")
     for find in (find_detached, find_carried_by_known):
-        decision = leave_out_certain(ready, find(ready, known), options)
-        ready = ready if decision.take is None else decision.take
-        told += decision.findings
-    slips, of_slips = _find_slips(ready, known, options)
+        found = find(on, known)
+        told += [finding for one in found for finding in one.describe(repaired=repaired)]
+        on = apply_changes(on, found) if found else on
+    slips, of_slips = _find_slips(on, known, options)  # what is off its body has not slipped, though it may be left in
     told += of_slips
     if not told or _are_renamed(take, known):
         return LaterTake(take)
-    return LaterTake(move_back(ready, slips), told, slips)
+    return LaterTake(move_back(on if repaired else take, slips), told, slips)
 
 
 def _find_slips(take: Take, known: Sequence[Joint], options: FitOptions) -> tuple[list[Slip], list[Finding]]:

@@ -31,6 +31,9 @@ ROUNDING_SHARE = 1e-5  # of the distance between joined sensors: gaps below it a
 MOST_TWICE_TRIED = 3  # sensors, the most suspect ones, that are tried for two slips at once
 MOST_FURTHER_STEPS = 3  # of a sensor, beside one that is judged
 TWICE_MIN_SHARE = 0.25  # of the threshold that a single slip must have for two to be tried
+# Rows beyond the columns that clear them, from which on what is left tells the noise: chance then makes a ratio of 150
+# at one of 2 million moments by the distribution of F, and with 9 at one of 160,000.
+NOISE_MIN_ROWS = 12
 OWN_COLUMNS = 6  # of a joint's constants: its centre in either body
 # Standard errors above what noise explains, up to which a gap does not have the shapes of skin and field: two slips in
 # white noise leave 0.3 and 1.1, noise correlated over 0.5 s leaves 7 to 12 at the joints of one body
@@ -124,7 +127,7 @@ class GapSeries:
         own = base[:, :own_columns]  # the first span the first
         left = clear_of(base, gap.ravel()).reshape(-1, 3)
         floor = float((root**2).mean()) * (ROUNDING_SHARE * float(np.sqrt((blocks.arm**2).sum(axis=2).mean()))) ** 2
-        variance = _long_run_variance(left, base.shape[1], blocks, floor)
+        variance = _long_run_variance(gap, left, base.shape[1], blocks, floor)
         return cls(bodies, child, parent, gap, own, base, left, variance, floor, blocks)
 
     def side(self, body: int) -> Floats:
@@ -156,7 +159,7 @@ class GapSeries:
     def _on(self, base: Floats) -> GapSeries:
         """The same joint cleared of other columns."""
         left = clear_of(base, self.gap.ravel()).reshape(-1, 3)
-        variance = _long_run_variance(left, base.shape[1], self.blocks, self.floor)
+        variance = _long_run_variance(self.gap, left, base.shape[1], self.blocks, self.floor)
         return replace(self, base=base, left=left, variance=variance, known={})
 
     def scores(self, body: int) -> tuple[Floats, Floats]:
@@ -205,9 +208,15 @@ def _local_size(left: Floats, reach: int) -> Floats:
     return np.asarray(np.sqrt(np.maximum(local / max(float(local.mean()), 1e-300), QUIET_MIN_SHARE**2)))
 
 
-def _long_run_variance(left: Floats, used: int, blocks: Blocks, floor: float) -> float:
-    """Variance per axis of (b, 3), times what its correlation in time makes a sum of it less sure."""
-    size = float((left * left).sum()) / max(3 * len(left) - used, 1)
+def _long_run_variance(gap: Floats, left: Floats, used: int, blocks: Blocks, floor: float) -> float:
+    """Variance per axis of what is left (b, 3) of a gap, 0 where not seen, times what its correlation in time makes a
+    sum of it less sure. Where too little can be left to tell, all of the gap is noise.
+    """
+    rows = 3 * int(gap.any(axis=1).sum())
+    if rows - used >= NOISE_MIN_ROWS:
+        size = float((left * left).sum()) / (rows - used)
+    else:
+        size = float((gap * gap).sum()) / max(rows, 1)
     return max(size * long_run(left, blocks.step, blocks.run), floor, 1e-300)
 
 

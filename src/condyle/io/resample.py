@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..maths.arrays import Floats, Ints
 from ..maths.robust import median
 from ..maths.series import SHORTEST_STEP_S
 from ..maths.spool import empty, one_of_many, take_rows
+from ..model.clock import PAUSE
 from ..model.take import FARTHEST
 
 LONGEST_GAP_PERIODS = 3.0  # sample periods of a stream; nothing is interpolated across a longer one
@@ -21,6 +22,7 @@ SAME_RATE_RATIO = 1.25  # streams slower than this many periods of all stamps to
 SILENT_PERIODS = 1.5  # periods of the clock without a stamp, from where on a slower stream gives the time
 MOST_RESAMPLED_NUMBERS = 3 * 10**8  # on the common clock that any streams may take, 2.4 GB
 MOST_EMPTY_SHARE = 20  # times the numbers in the streams: beyond that they have hardly a stamp in common
+RESTART_ROWS = 10  # rows that are all back by a PAUSE from so many before, where a clock begins anew; late ones are few
 TOO_LARGE = "holds more poses than are read at once; split the recording"
 
 
@@ -64,6 +66,34 @@ def resample_streams(streams: Sequence[BodySamples]) -> tuple[Floats, Floats, Fl
         return time, position, quaternion, []
     seen = np.asarray(np.isfinite(position[:, :, 0]).any(axis=1))
     return time[seen], take_rows(position, seen), take_rows(quaternion, seen), [_describe(known)]
+
+
+def resample_rows(
+    time: Floats, rows: Sequence[Ints], cut: Callable[[int, Ints], BodySamples]
+) -> tuple[Floats, Floats, Floats, list[Finding]]:
+    """The same of sensors that have these rows of one table, each take of it by itself: where its clock is set back
+    another begins, and its stamps are no moments of the one before.
+
+    time   (n,) [s] of the rows
+    cut    gives the samples of a sensor in some rows
+    """
+    take = number_takes(time)
+    parts = [[cut(k, some[take[some] == number]) for k, some in enumerate(rows)] for number in range(int(take[-1]) + 1)]
+    if len(parts) == 1:
+        return resample_streams(parts[0])
+    seen = [part for part in parts if any(len(_clean(one, len(rows)).time) for one in part)]
+    found = [resample_streams(part) for part in seen or parts[:1]]
+    clock, position, orientation = (np.concatenate([one[k] for one in found]) for k in range(3))
+    return clock, position, orientation, next((told for *_, told in found if told), [])
+
+
+def number_takes(time: Floats) -> Ints:
+    """(n,) how often a clock was set back before each row."""
+    edge = np.full(RESTART_ROWS - 1, np.inf)
+    window = np.lib.stride_tricks.sliding_window_view
+    latest = window(np.append(time, -edge), RESTART_ROWS).max(axis=1)  # of the rows from each on
+    earliest = window(np.append(edge, time), RESTART_ROWS).min(axis=1)  # of those up to each
+    return np.cumsum(np.append(False, latest[1:] < earliest[:-1] - PAUSE)).astype(np.int64)
 
 
 def interpolate(stream: BodySamples, time: Floats) -> tuple[Floats, Floats]:

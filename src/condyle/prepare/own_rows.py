@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, evenly
+from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import median
 from ..maths.spool import over_frames
 from ..model.clock import sort_late
@@ -31,16 +31,18 @@ def share_rows(recording: Recording) -> Recording:
     if _find_seen(bodies, evenly(len(time), GLANCE_ROWS)).mean(axis=0).min() > SEEN_MAX_SHARE:
         return recording
     seen = _find_seen(bodies, slice(None))
-    if not _have_rows_of_their_own(seen) or not all(_runs_on(time[own]) for own in seen.T):
+    if not _have_rows_of_their_own(seen):
         return recording
-    from ..io.resample import BodySamples, resample_streams
+    from ..io.resample import BodySamples, number_takes, resample_rows
 
-    streams = [
-        BodySamples(name, time[rows], bodies.position[rows, k], bodies.orientation[rows, k])
-        for k, name in enumerate(bodies.names)
-        for rows in [np.flatnonzero(seen[:, k])]
-    ]
-    clock, position, orientation, told = resample_streams(streams)
+    rows, take = [np.flatnonzero(one) for one in seen.T], number_takes(time)
+    if not all(_runs_on(time[own], take[own]) for own in rows):
+        return recording
+    clock, position, orientation, told = resample_rows(
+        time,
+        rows,
+        lambda k, own: BodySamples(bodies.names[k], time[own], bodies.position[own, k], bodies.orientation[own, k]),
+    )
     return replace(
         recording,
         bodies=Bodies(bodies.names, position, orientation),
@@ -56,14 +58,14 @@ def _find_seen(bodies: Bodies, rows: slice | np.ndarray) -> Bools:
     )
 
 
-def _runs_on(time: Floats) -> bool:
-    """Whether stamps of one sensor (k,) [s] tell when its poses were: they do not begin anew, as those of another
-    recording, and most of them differ.
+def _runs_on(time: Floats, take: Ints) -> bool:
+    """Whether stamps of one sensor (k,) [s] tell when its poses were: within a take they do not go back, and most of
+    them differ.
     """
     if not np.isfinite(time).all():
         return False
-    late, _ = sort_late(time, np.zeros(len(time), np.int64))
-    step = np.diff(time if late is None else time[late])
+    late, _ = sort_late(time, take)
+    step = np.diff(time if late is None else time[late])[np.diff(take) == 0]
     return bool((step >= 0).all() and 2 * (step > 0).sum() >= len(step))
 
 

@@ -13,7 +13,7 @@ from ...maths.robust import median
 from ...maths.spool import empty
 from ...model.recording import QUATERNIONS
 from ...model.values import dataclass
-from ..resample import BodySamples, resample_streams
+from ..resample import BodySamples, resample_rows
 
 MOST_STAMPS_PER_ROW = 0.75  # distinct stamps per row up to which stamps are those of whole frames
 MOST_ROUND_SHARE = 0.25  # of the time between rounds: a round of stamps shorter than that is one frame
@@ -61,12 +61,11 @@ def gather_frames(
     rounds = np.concatenate([[0], np.cumsum(np.diff(sensor) <= 0)])[: len(sensor)].astype(np.int64)
     if time is None or len(names) < 2 or rotation not in QUATERNIONS or _is_polled(rounds, sensor, time):
         return _gather(rounds, sensor, names, position, orientation, time)
-    streams = [
-        BodySamples(name, time[sensor == k], position[sensor == k], orientation[sensor == k])
-        for k, name in enumerate(names)
-    ]
+    rows = [np.flatnonzero(sensor == k) for k in range(len(names))]
     with np.errstate(over="ignore", invalid="ignore"):  # of absurd numbers, which the take leaves out
-        clock, p, q, findings = resample_streams(streams)
+        clock, p, q, findings = resample_rows(
+            time, rows, lambda k, own: BodySamples(names[k], time[own], position[own], orientation[own])
+        )
     return SensorFrames(clock, p, q, tuple(findings))
 
 
