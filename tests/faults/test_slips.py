@@ -151,7 +151,7 @@ def test_a_slip_can_be_left_and_is_told_all_the_same(rng: np.random.Generator) -
     slipped = world(SensorSlip(world().take.names[1], 14.0, moved(0.02, rng)))
     left = fit(slipped, no_fix="slips")
     [finding] = told(left)
-    assert "fitted as it is" in finding.text
+    assert "as they were recorded" in finding.text
     np.testing.assert_array_equal(left.take.p_world_body, slipped.take.p_world_body)
     assert not told(fit(slipped, plan="least-squares"))
 
@@ -206,8 +206,8 @@ def test_moving_back_undoes_what_the_simulator_did(rng: np.random.Generator) -> 
 def test_the_sentence_names_sensor_distance_moment_and_what_was_done() -> None:
     slip = Slip("l_thigh", 300, 10.0, np.array([0.0, 0.012, 0.0]), np.zeros(3), 400.0)
     assert describe_slips([slip], repaired=True)[0].text == (
-        "l_thigh: the sensor moved 12 mm on its body at 10.0 s; its poses from then on were moved back, so that limb "
-        "lengths are shared by both parts; fasten it better, and record again if that matters"
+        "l_thigh: the sensor moved 12 mm on its body at 10.0 s; its poses from then on were moved back, so that both "
+        "parts are of one figure; fasten it better, and record again if that matters"
     )
 
 

@@ -143,11 +143,8 @@ def group_creeping(slips: Sequence[Slip]) -> list[tuple[Slip, ...]]:
 
 def describe_slips(slips: Sequence[Slip], repaired: bool) -> list[Finding]:
     """What to say of them; a sensor that creeps is one that slips."""
-    done = (
-        "its poses from then on were moved back, so that limb lengths are shared by both parts"
-        if repaired
-        else "the take was fitted as it is"
-    )
+    moved_back = "its poses from then on were moved back, so that both parts are of one figure"
+    done = moved_back if repaired else "its poses are as they were recorded"
     found = []
     for group in group_creeping(slips):
         first, last = group[0], group[-1]
