@@ -102,7 +102,7 @@ def measure_support(take: Take, structure: Structure) -> dict[int, EdgeSupport]:
     most, alike = _most_support(take.bodies, structure, plain)
     for k, others in contradicted.items():
         most[k], alike[k] = min(most[k], DOUBTED_SUPPORT), [*others, *alike[k]]
-    beaten = _contradict_motion(take, structure, pairs, by_motion)
+    beaten = _find_named_against_motion(take, structure, pairs, by_motion)
     for k, rival in beaten.items():
         most[k], alike[k] = min(most[k], DOUBTED_SUPPORT), [rival, *alike[k]]
     support = np.array([0.5 * (1 + erf(least / sqrt(2))) for least in z.min(axis=1)])
@@ -247,7 +247,7 @@ def _contradict_own(take: Take, structure: Structure, pairs: Ints, z: Floats) ->
     return {k: others for k, others in found.items() if others}
 
 
-def _contradict_motion(take: Take, structure: Structure, pairs: Ints, by_motion: Floats) -> dict[int, int]:
+def _find_named_against_motion(take: Take, structure: Structure, pairs: Ints, by_motion: Floats) -> dict[int, int]:
     """By the number of an edge that names have against the motion, the pair that beats it; `by_motion` (J, C) standard
     errors without names. A pair that closes a loop is a joint beside the edge, and what the recording's own hierarchy
     has as well bears no exchanged names.
