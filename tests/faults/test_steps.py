@@ -150,7 +150,7 @@ def test_a_second_step_is_looked_for_beside_the_few_that_are_on_the_way(monkeypa
         joint = SimpleNamespace(with_step=lambda step, looked=looked: looked.append(step))
         monkeypatch.setattr(steps, "_clearest_steps", lambda _, bodies, edge, found=found: found[: len(bodies)])
         monkeypatch.setattr(steps, "_ratio_after", lambda *_: 10.0)
-        monkeypatch.setattr(steps, "_ratio_without_shapes", lambda *_: 10.0)
+        monkeypatch.setattr(steps, "_without_shapes", lambda *_: [])
         assert find_step([joint], range(8), EDGE, ENOUGH) is None  # type: ignore[list-item]
         assert len({step.body for step in looked}) == tried
 
@@ -187,3 +187,54 @@ def test_blocks_that_are_not_seen_are_no_proof_that_there_is_little_noise() -> N
     asked = FitOptions(tree=tree)
     solution = fit_tree(world.take, check_asked(world.take, asked), asked, ROBUST).solution
     assert not find_slips(world.take, solution)
+
+
+def whiten(values: np.ndarray, correlation: float, follows: np.ndarray) -> np.ndarray:
+    """Values (b, 3, k) of which each is the one before times a correlation and white noise, as that noise alone."""
+    out = values * np.sqrt(1 - correlation**2)
+    out[follows] = (values - correlation * np.roll(values, 1, axis=0))[follows]
+    return out
+
+
+def test_a_step_in_noise_that_wanders_is_scored_as_by_the_noise_alone(
+    joints: list[GapSeries], step: GapStep, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    monkeypatch.setattr(steps, "WANDER_CORRELATIONS", (0.9,))
+    joint = next(joint for joint in joints if step.body in joint.bodies)
+    gap = rng.standard_normal(joint.gap.shape).cumsum(axis=0)
+    gap[[20, 50, 51]] = 0  # not seen
+    seen = gap.any(axis=1)
+    follows = np.append(False, seen[1:] & seen[:-1])
+    one = replace(joint, gap=gap, base=joint.base * np.repeat(seen, 3)[:, None])
+    side = joint.side(step.body).copy()
+    side[: step.block] = 0
+    columns = np.concatenate([one.base.reshape(len(gap), 3, -1), side, gap[..., None]], axis=2)
+    flat = whiten(columns, 0.9, follows)[seen].reshape(3 * seen.sum(), -1)
+    base, moved, values = flat[:, :-4], flat[:, -4:-1], flat[:, -1]
+    moved, values = (part - base @ np.linalg.lstsq(base, part, rcond=1e-5)[0] for part in (moved, values))
+    left = values - moved @ np.linalg.lstsq(moved, values)[0]
+    variance = left @ left / (len(flat) - flat.shape[1] + 1)
+    gradient, information = one.score_in_wander(step)
+    np.testing.assert_allclose(gradient, moved.T @ values / variance, rtol=1e-6)
+    np.testing.assert_allclose(information, moved.T @ moved / variance, rtol=1e-6)
+
+
+def test_the_correlation_of_the_noise_is_the_likeliest_although_most_of_what_wanders_is_cleared_away(
+    joints: list[GapSeries], step: GapStep, rng: np.random.Generator
+) -> None:
+    joint = next(joint for joint in joints if step.body in joint.bodies)
+    white = rng.standard_normal(joint.gap.shape)
+    own = GapStep(step.body, len(white) // 2, 0.0)
+    wander = np.zeros_like(white)
+    for k in range(1, len(white)):
+        wander[k] = 0.97 * wander[k - 1] + white[k]
+
+    def measure(gap: np.ndarray, size: float) -> float:
+        """Likelihood ratio of a step of a size."""
+        moved = gap.copy()
+        moved[own.block :] += joint.side(own.body)[own.block :] @ np.full(3, size / np.linalg.norm(joint.child[0]))
+        return float(likelihood_ratio(*replace(joint, gap=moved).score_in_wander(own)))
+
+    assert measure(white, 0.0) < 20 < 80 < measure(white, 3.0)
+    assert measure(wander, 0.0) < 20
+    assert measure(wander, 8.0) < measure(white, 8.0) / 4

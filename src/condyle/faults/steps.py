@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..estimate.intervals import CORRELATION_LAG_S, GROUP_COLUMNS, Blocks, long_run, pull_skin
+from ..estimate.intervals import GROUP_COLUMNS, Blocks, long_run, pull_skin
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats
 from ..maths.least_squares import SYMMETRIC_ENTRIES, clear_of, clear_of_columns, solve_symmetric, span_columns
@@ -29,7 +29,6 @@ LIVELY_REACH_S = 2.0  # s around a block in which its noise is judged
 QUIET_MIN_SHARE = 0.5  # of the overall noise: a quieter stretch counts no more than this
 ROUNDING_SHARE = 1e-5  # of the distance between joined sensors: gaps below it are rounding
 MOST_TWICE_TRIED = 3  # sensors, the most suspect ones, that are tried for two slips at once
-MOST_FURTHER_STEPS = 3  # of a sensor, beside one that is judged
 TWICE_MIN_SHARE = 0.25  # of the threshold that a single slip must have for two to be tried
 # Rows beyond the columns that clear them, from which on what is left tells the noise: chance then makes a ratio of 150
 # at one of 2 million moments by the distribution of F, and with 9 at one of 160,000.
@@ -38,6 +37,12 @@ OWN_COLUMNS = 6  # of a joint's constants: its centre in either body
 # Standard errors above what noise explains, up to which a gap does not have the shapes of skin and field: two slips in
 # white noise leave 0.3 and 1.1, noise correlated over 0.5 s leaves 7 to 12 at the joints of one body
 SHAPES_MAX_SE = 3.0
+# Of the noise of a block with that of the next, a sixth of a second later: 0.97 where it wanders over 5 s
+WANDER_CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.8, 0.87, 0.92, 0.95, 0.97, 0.985, 0.995)
+# Likelihood ratio of a slip in noise that wanders as much as what is left beside it. Of 55 steps with SLIP_MIN_RATIO in
+# 48 simulated takes of 16 to 25 s without a slip, in noise of 5 and 10 mm that wanders over 2 to 10 s, one has 55, the
+# others at most 38; of 170 true ones of 1 and 2 cm in fields, under skin and in bursts none has less than 82.
+WANDER_MIN_RATIO = 60.0
 
 
 class GapStep(NamedTuple):
@@ -198,6 +203,54 @@ class GapSeries:
         for k in range(2):
             yield gradient[:, k], information[:, k]
 
+    def score_in_wander(self, step: GapStep) -> tuple[Floats, Floats]:
+        """Gradient (3,) and information (3, 3) of a step, each block's noise being the one before times a correlation,
+        and white noise: the correlation that is likeliest when the step and all that clears the gap are allowed for.
+        What is left alone would tell too little, since much of what wanders is cleared away.
+        """
+        same, next_to, ends, rows, runs = self._sum_neighbours(step)
+        count = len(same) - 1  # columns, without the gap
+        rho = np.array(WANDER_CORRELATIONS)[:, None, None]
+        sums = (1 + rho**2) * same - rho * (next_to + next_to.T) - rho**2 * ends
+        scale = np.sqrt(np.maximum(np.einsum("kii->ki", sums[:, :-1, :-1]), 1e-300))
+        unit = sums[:, :-1, :-1] / scale[:, :, None] / scale[:, None, :] + 1e-12 * np.eye(count)
+        root = np.linalg.cholesky(unit)
+        found = np.linalg.solve(root, (sums[:, :-1, -1] / scale)[..., None])[..., 0]
+        free = max(rows - count, 1)
+        variance = np.maximum((sums[:, -1, -1] - np.square(found).sum(axis=1)) / free, self.floor)
+        spread = np.log(np.einsum("kii->ki", root) * scale).sum(axis=1)
+        spread -= 1.5 * runs * np.log(1 - rho[:, 0, 0] ** 2)
+        best = int(np.argmin(free / 2 * np.log(np.maximum(variance, 1e-300)) + spread))
+        own = root[best, -3:, -3:] * scale[best, -3:, None]
+        return own @ found[best, -3:] / variance[best], own @ own.T / variance[best]
+
+    def _sum_neighbours(self, step: GapStep) -> tuple[Floats, Floats, Floats, int, int]:
+        """Products, summed over the blocks that are seen, of what clears the gap, a step and the gap: of a block with
+        itself, with the one before, and of the first and last of each run with themselves; rows, and number of runs.
+        """
+        seen: Bools = np.asarray(self.gap.any(axis=1))
+        run = self.blocks.run
+        follows = np.concatenate([[False], seen[1:] & seen[:-1] & (run[1:] == run[:-1])])
+        first, last = seen & ~follows, seen & ~np.append(follows[1:], False)
+        width = self.base.shape[1] + 4
+        same, next_to, ends = np.zeros((3, width, width))
+        for part in blocks_of(len(seen), 2 * 3 * 8 * width, PART_BYTES):
+            near = slice(max(part.start - 1, 0), part.stop)  # with the block before
+            values = np.empty((near.stop - near.start, 3, width))
+            values[..., :-4] = self.base[3 * near.start : 3 * near.stop].reshape(len(values), 3, -1)
+            values[..., -4:-1] = self.side(step.body)[near]
+            values[: max(step.block - near.start, 0), :, -4:-1] = 0.0
+            values[..., -1] = self.gap[near]
+            here = values[part.start - near.start :]
+            known = here[seen[part]].reshape(-1, width)
+            same += known.T @ known
+            for chosen in (first, last):
+                end = here[chosen[part]].reshape(-1, width)
+                ends += end.T @ end
+            rows = part.start - near.start + np.flatnonzero(follows[part])
+            next_to += values[rows].reshape(-1, width).T @ values[rows - 1].reshape(-1, width)
+        return same, next_to, ends, 3 * int(seen.sum()), int(first.sum())
+
 
 def _local_size(left: Floats, reach: int) -> Floats:
     """(b,) rms of what is left (b, 3) around each block, over the overall one, and at least QUIET_MIN_SHARE."""
@@ -225,12 +278,13 @@ def find_step(joints: Sequence[GapSeries], bodies: Sequence[int], edge: int, thr
     best = _clearest_steps(joints, bodies, edge)
     for step in best[:1]:
         ratio = max(step.ratio, _ratio_after(joints, step))  # a large step inflates the noise it is judged by
-        if ratio >= threshold and ratio >= threshold * _measure_lasting_share(joints, step, edge, threshold):
+        if ratio >= threshold and _ratio_in_wander(joints, step) >= WANDER_MIN_RATIO:
             return step._replace(ratio=ratio)
     suspects = [step for step in best[:MOST_TWICE_TRIED] if step.ratio > TWICE_MIN_SHARE * threshold]
     for step in suspects[:1]:  # shapes that the gaps do not have hide a step where a joint begins to move
-        ratio = _ratio_without_shapes(joints, step)
-        if ratio >= threshold and ratio >= threshold * _measure_lasting_share(joints, step, edge, threshold):
+        plain = _without_shapes(joints, step)
+        ratio = _ratio_after(plain, step) if plain else 0.0
+        if ratio >= threshold and _ratio_in_wander(plain, step) >= WANDER_MIN_RATIO:
             return step._replace(ratio=ratio)
     for step in suspects:  # and so does a second one of the same sensor
         first = [joint.with_step(step) for joint in joints]
@@ -238,7 +292,7 @@ def find_step(joints: Sequence[GapSeries], bodies: Sequence[int], edge: int, thr
         second = [joint.with_step(other) for joint in joints]
         ratio = _ratio_after(second, step)
         least = min(ratio, _ratio_after(first, other))
-        if least >= threshold and least >= threshold * _measure_lasting_share(second, step, edge, threshold):
+        if least >= threshold and _ratio_in_wander(second, step) >= WANDER_MIN_RATIO:
             return step._replace(ratio=ratio)
     return None
 
@@ -280,42 +334,17 @@ def _ratio_after(joints: Sequence[GapSeries], step: GapStep) -> float:
     return float(gradient @ np.linalg.solve(information, gradient))
 
 
-def _measure_lasting_share(joints: Sequence[GapSeries], step: GapStep, edge: int, threshold: float) -> float:
-    """Variance of the mean of what a step leaves at the joints of its body, over that by correlation for
-    CORRELATION_LAG_S alone; 1 where correlation does not last longer. Further steps of the body that are on the way to
-    the threshold are no noise that lasts.
-    """
-    own = [joint.with_step(step) for joint in joints if step.body in joint.bodies]
-    for _ in range(MOST_FURTHER_STEPS):
-        further = _clearest_steps(own, [step.body], edge)
-        if not further or _ratio_after(own, further[0]) < TWICE_MIN_SHARE * threshold:
-            break
-        own = [joint.with_step(further[0]) for joint in own]
-    near = [long_run(joint.left, joint.blocks.step, joint.blocks.run) for joint in own]
-    lasting = [max(one, _sum_correlation(joint)) for one, joint in zip(near, own, strict=True)]
-    return float(np.sum(lasting) / max(np.sum(near), 1.0))
+def _ratio_in_wander(joints: Sequence[GapSeries], step: GapStep) -> float:
+    """That of a step in noise that wanders as much as the gaps of its body do beside it."""
+    own = [joint.score_in_wander(step) for joint in joints if step.body in joint.bodies]
+    return float(likelihood_ratio(*(np.sum([one[k] for one in own], axis=0) for k in range(2))))
 
 
-def _sum_correlation(joint: GapSeries) -> float:
-    """1 and twice the correlation of what is left with itself so much later, up to where there is none or a quarter of
-    the take; 1 where it ends within CORRELATION_LAG_S, which `long_run` allows for.
-    """
-    left, blocks = joint.left, joint.blocks
-    zero, total = float((left * left).sum()), 1.0
-    for k in range(1, len(left) // 4 + 1):
-        near = (blocks.run[k:] == blocks.run[:-k])[:, None]
-        share = float((left[k:] * left[:-k] * near).sum()) / max(zero, 1e-300)
-        if share <= 0:
-            return total if k > blocks.count_blocks(CORRELATION_LAG_S) else 1.0
-        total += 2 * share
-    return total
-
-
-def _ratio_without_shapes(joints: Sequence[GapSeries], step: GapStep) -> float:
-    """That of a step where no joint of its body has the shapes of skin and field; else 0."""
+def _without_shapes(joints: Sequence[GapSeries], step: GapStep) -> list[GapSeries]:
+    """The joints of a step's body cleared of their own constants alone, where none has the shapes of skin and field."""
     plain = [joint.without_shapes(step) for joint in joints if step.body in joint.bodies]
     known = [joint for joint in plain if joint is not None]
-    return _ratio_after(known, step) if len(known) == len(plain) else 0.0
+    return known if len(known) == len(plain) else []
 
 
 def measure_step(joints: Sequence[GapSeries], step: GapStep) -> Floats:
