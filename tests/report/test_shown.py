@@ -41,6 +41,26 @@ def test_every_frame_comes_back(noisy: Path) -> None:
     ).all()
 
 
+def test_few_frames_are_read_once_and_many_again_with_the_same_pieces(
+    noisy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[object] = []
+
+    def pieces_of(most: int) -> tuple[Piece, ...]:
+        monkeypatch.setattr("condyle.report.shown.HELD_MAX_POSES", most)
+        shown = shown_of(noisy)
+        rows = type(shown.source).rows
+        monkeypatch.setattr(type(shown.source), "rows", lambda self, some: (read.append(some), rows(self, some))[1])
+        pieces = pack_pieces(shown)[1]
+        monkeypatch.setattr(type(shown.source), "rows", rows)
+        return pieces
+
+    few = pieces_of(10**6)
+    assert not read
+    assert pieces_of(0) == few
+    assert len(read) == len(few) == 2
+
+
 def test_steps_are_a_tenth_of_the_noise_of_the_sensors(noisy: Path) -> None:
     packing = shown_of(noisy).packing
     assert packing.position == pytest.approx(NOISE / 10, rel=0.1)

@@ -38,6 +38,7 @@ MOTION_MAX_BYTES = 11_000_000  # of packed motion in one file, as text; beyond, 
 PIECES_TRIED = 4  # pieces from which the size of all is told
 BOX_PERCENTILES = (0.5, 99.5)  # percentiles of a body's places; spikes lie outside
 BOX_FRAMES = 1000  # frames, for the box and for what points up
+HELD_MAX_POSES = 130_000  # poses (25 MB) up to which frames are held between the look at them and their packing
 STRETCHES_MAX = 2000
 STRETCH_GAP_SHARE = 1 / 1000  # of the take: stretches that are nearer to each other are told as one
 
@@ -51,6 +52,7 @@ class MotionPieces:
     low, high (3,) [m] the box of the measured places, without their spikes
     gaps      (J, 3) [m] median, 95th percentile and largest length of each joint's, then each loop's gap
     masked    (body, first frame, last frame) of stretches that did not count
+    held      the frames of every piece, where they are few and all are shown
     """
 
     source: MotionFile
@@ -62,6 +64,7 @@ class MotionPieces:
     high: Floats
     gaps: Floats
     masked: tuple[tuple[int, int, int], ...]
+    held: tuple[Frames, ...] = ()
 
     @property
     def rows(self) -> Ints:
@@ -76,7 +79,8 @@ class MotionPieces:
     def frames(self, number: int) -> Frames:
         """What piece `number` holds, before packing."""
         rows = self.rows[number * PIECE_FRAMES : (number + 1) * PIECE_FRAMES]
-        held = self.source.rows(slice(int(rows[0]), int(rows[-1]) + 1, self.every))
+        here = self.held[number] if self.held and self.every == 1 else None
+        held = here or self.source.rows(slice(int(rows[0]), int(rows[-1]) + 1, self.every))
         since = held.time - self.source.time[self._first_rows()[self.clock.number_recordings(rows)]]
         return replace(held, time=since)
 
@@ -138,7 +142,7 @@ def choose_packing(source: MotionFile) -> MotionPieces:
         np.array([_gap_step(*one) for one in zip(joints, gaps[:, 0].tolist(), most.tolist(), strict=True)]),
     )
     masked = _stretches(looked.masked, clock, source.time)
-    return MotionPieces(source, clock, packing, 1, looked.few, low, high, gaps, masked)
+    return MotionPieces(source, clock, packing, 1, looked.few, low, high, gaps, masked, looked.held)
 
 
 def pack_pieces(shown: MotionPieces, most: int = MOTION_MAX_BYTES) -> tuple[MotionPieces, tuple[Piece, ...]]:
@@ -220,6 +224,7 @@ class _Looked(NamedTuple):
     loose        (m,) bodies whose played place does not follow from their joint everywhere: roots and loose ones, too
     masked       (n, m) poses that did not count
     few          some frames, evenly spread
+    held         all frames, piece by piece, where they are few
     """
 
     gap: Singles
@@ -227,6 +232,7 @@ class _Looked(NamedTuple):
     loose: Bools
     masked: Bools
     few: Frames
+    held: tuple[Frames, ...]
 
 
 def _look(source: MotionFile) -> _Looked:
@@ -239,7 +245,7 @@ def _look(source: MotionFile) -> _Looked:
     tolerance = POSITION_STEP_SHARE * _size(skeleton, np.zeros(3), np.zeros(3))
     loose[[child for child, _, _ in order]] = False
     joints = [skeleton.columns(joint) for joint in skeleton.joints]
-    few, chosen = [], evenly(n, BOX_FRAMES)
+    few, pieces, chosen = list[Frames](), list[Frames](), evenly(n, BOX_FRAMES)
     for first in range(0, n, PIECE_FRAMES):
         rows = slice(first, min(first + PIECE_FRAMES, n))
         held = source.rows(rows)
@@ -251,7 +257,8 @@ def _look(source: MotionFile) -> _Looked:
             loose[child] |= bool((np.abs(apart[known]) > tolerance).any())
         masked[rows] = _not_counted(np.isfinite(held.p[..., 0]), held.weight, joints)  # a pose that is none is NaN
         few.append(held.at(chosen[(chosen >= rows.start) & (chosen < rows.stop)] - first))
-    return _Looked(gap, weight, loose, masked, join_frames(few))
+        pieces += [held] if n * m <= HELD_MAX_POSES else []
+    return _Looked(gap, weight, loose, masked, join_frames(few), tuple(pieces))
 
 
 def _not_counted(seen: Bools, weight: Floats, joints: list[tuple[int, int]]) -> Bools:

@@ -40,9 +40,9 @@ def build_figure(
     if names not in get_args(Names):
         raise UsageError(f"no names '{names}'; {suggest(names, get_args(Names))}", code="bad-call")
     poses = forward(skeleton, motion) if machines and any(joint.kind == "slider" for joint in skeleton.loops) else None
-    chain, people = _chain_links(skeleton, motion, poses, machines=machines)
-    R_parent, R_free, p_free = _motion(skeleton, motion, chain)
     frame = _nearest_frame(motion)
+    chain, people = _chain_links(skeleton, motion, frame, poses, machines=machines)
+    R_parent, R_free, p_free = _motion(skeleton, motion, chain)
     chain = _with_places(chain, R_free, frame)
     human = _whose(chain, people)
     up, findings = _up(chain, human, R_free, up or motion.up)
@@ -91,11 +91,11 @@ def build_figure(
 
 
 def _chain_links(
-    skeleton: Skeleton, motion: Motion, poses: Take | None, *, machines: bool
+    skeleton: Skeleton, motion: Motion, frame: int, poses: Take | None, *, machines: bool
 ) -> tuple[list[Link], set[str]]:
     """The links with parents first, and the roots of people; with `poses` sliders that close a loop join them."""
     segments = find_segments(skeleton.bodies, skeleton.edges)
-    links = _links(skeleton, motion, segments, machines=machines)
+    links = _links(skeleton, motion, frame, segments, machines=machines)
     if poses is not None:
         links = _join_sliders(links, skeleton, poses)
     roots, people = _roots(links, segments)
@@ -209,9 +209,14 @@ def _measure_travel(figure: Figure, poses: Take | None) -> Floats:
     return travel
 
 
-def _links(skeleton: Skeleton, motion: Motion, segments: Mapping[str, Segment], *, machines: bool) -> list[Link]:
-    """Every body as the skeleton has it: free bodies first, then parents before children."""
-    mean, frame = reference_rotations(skeleton, motion), _nearest_frame(motion)
+def _links(
+    skeleton: Skeleton, motion: Motion, frame: int, segments: Mapping[str, Segment], *, machines: bool
+) -> list[Link]:
+    """Every body as the skeleton has it: free bodies first, then parents before children.
+
+    frame  that of the motion which is nearest to all means
+    """
+    mean = reference_rotations(skeleton, motion)
     place = {name: k for k, name in enumerate(motion.free)}
     eye, zero = np.eye(3), np.zeros(3)
     found = [Link(name, -1, "free", zero, zero, None, eye, eye, segments.get(name)) for name in motion.free]
