@@ -56,6 +56,8 @@ FOUND = [
     ("logs", "november", (7576,)),
     ("verbs", "november", (9598, 11375, 12191)),
     ("poses", "harvest", (29207,)),
+    ("poses", "frost", (31238,)),
+    ("studies", "november", (24199,)),
     ("stages", "summer", (2799,)),
     ("stages", "autumn", (3005,)),
 ]

@@ -10,6 +10,7 @@ from condyle.maths.least_squares import (
     JACOBI_MIN_MATRICES,
     clear_of,
     clear_of_columns,
+    eliminate,
     factor_columns,
     invert_normal,
     invert_open,
@@ -97,6 +98,16 @@ def test_what_columns_span_is_cleared_away_also_where_two_are_alike(rows) -> Non
     np.testing.assert_allclose(left, y - A @ np.linalg.lstsq(A, y, rcond=None)[0], atol=1e-6)
     np.testing.assert_allclose(clear_of_columns(twins, y), left, atol=1e-12)
     np.testing.assert_array_equal(span_columns(twins, out=twins), base)  # in the place of the columns themselves
+
+
+def test_columns_whose_products_have_lost_their_digits_count_as_none(rng: np.random.Generator) -> None:
+    large, others = 1e10 * rng.standard_normal((50, 2)), rng.standard_normal((50, 2))
+    tiny = 1e-158 * rng.standard_normal((50, 3)) @ rng.standard_normal((3, 9))
+    for columns, used in ((large, 2), (np.column_stack([large, tiny]), 2), (np.column_stack([large, 1e20 * tiny]), 11)):
+        both = np.column_stack([columns, others])
+        left, count = eliminate(both.T @ both, columns.shape[1])
+        assert count == used
+        assert (np.linalg.eigvalsh(left) > 0).all()
 
 
 def test_only_independent_columns_are_factored(rows) -> None:

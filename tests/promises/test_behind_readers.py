@@ -242,6 +242,7 @@ def test_every_row_of_the_page_has_words_that_are_tried() -> None:
         "B84": ("io/tables/test_stamps.py", "is no number; write times as seconds"),
         "B85": ("cli/test_batch.py", "stopped; what is done stays. To go on: "),
         "B86": ("io/test_atomic.py", "cannot be written: Access is denied"),
+        "B87": ("study/test_manifest.py", "list the files one by one"),
         "B80": ("promises/test_files.py", "is a link to gone.csv, which is not there"),
     }
     for number, (file, words) in elsewhere.items():

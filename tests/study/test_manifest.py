@@ -118,6 +118,14 @@ def test_a_pattern_that_no_file_fits_fails_alone(tmp_path: Path) -> None:
     assert [entry.fault for entry in entries] == [("no-such-file", "x*.c3d: no file fits this pattern"), None]
 
 
+def test_a_pattern_longer_than_any_path_is_refused_before_files_are_looked_for(tmp_path: Path) -> None:
+    long = "[" * 30_000  # each was looked through for its end: minutes
+    with pytest.raises(UsageError, match="a pattern of 30005 letters, more than 1000; list the files one by one"):
+        read_manifest(write(tmp_path, f'[[take]]\nfile = "{long}*.c3d"'))
+    _, entries = read_manifest(write(tmp_path, f'[[take]]\nfile = "{long[:900]}*.c3d"'))
+    assert entries[0].fault is not None
+
+
 def test_one_name_for_many_files_is_told(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / f"{name}.c3d").touch()

@@ -10,6 +10,7 @@ from .arrays import Bools, Floats
 from .spool import blocks, empty, over_frames
 
 SPAN_LOADING = 1e-9  # of unit columns: what keeps two that are alike from being told apart by rounding
+NUMBER_MIN_SQUARE = 1e-290  # of a column's length: products of smaller ones have lost digits, and they count as 0
 WELL_CONDITIONED_MIN = 1e-10  # mean eigenvalues: least eigenvalue of a matrix that is inverted as it is
 INVERTED_AT_ONCE = 18  # columns up to which a matrix is inverted without taking it apart
 SYMMETRIC_ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # of a symmetric 3 x 3 matrix
@@ -168,7 +169,7 @@ def _unit_gram(columns: Floats) -> tuple[Bools, Floats, Floats]:
 
 def _load_unit(gram: Floats) -> tuple[Bools, Floats, Floats]:
     """The same from their products (F, F)."""
-    used = np.diagonal(gram) > 0
+    used = np.diagonal(gram) > NUMBER_MIN_SQUARE
     size = np.sqrt(np.diagonal(gram)[used])
     gram = (gram if used.all() else gram[np.ix_(used, used)]) / size / size[:, None]
     gram[np.diag_indices_from(gram)] += SPAN_LOADING

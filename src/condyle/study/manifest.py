@@ -32,6 +32,7 @@ CODE = "bad-study"
 _TABLES = ("settings", "performer", "take")
 _WORDS = ("name", "performer", "session", "mounting", "role")
 _KEYS = ("file", "files", *_WORDS, "settings")
+PATTERN_MAX_LETTERS = 1_000  # of a pattern of files; paths of more letters are hardly found on any system
 
 
 class _Text(NamedTuple):
@@ -133,6 +134,9 @@ def _list_files(
     path = Path(value)
     if not re.search(r"[*?\[]", value) or os.path.lexists(root / path):
         return [(path.as_posix(),)], None
+    if len(value) > PATTERN_MAX_LETTERS:
+        text = f"file is a pattern of {len(value)} letters, more than {PATTERN_MAX_LETTERS}; list the files one by one"
+        raise where.fault(text, "take", "file", k)
     base = Path(path.anchor) if path.is_absolute() else root
     try:
         found = sorted(one for one in base.glob(str(path.relative_to(path.anchor))) if one.is_file())
