@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterator
 from datetime import date
@@ -46,8 +47,8 @@ HOW = (
     f"than {MEMORY // 2**20} MB beyond an idle process. Seconds are CPU time, those of a run without "
     "the start of its process. A seed is a word and a number: "
     "`python -m tests.fuzz.behind CLASS WORD NUMBER` does that run again. A row may be of several runs of the script, "
-    "each going on behind the last seed with the code of its day; a row with a failure begins anew "
-    "once that is mended, and its seed is kept in the tests."
+    "each going on behind the last seed with the code of its day. Before it goes on, runs of it that failed are made "
+    "again: those that fail no more are told as mended, and their seeds are kept in the tests."
 )
 MISSING = (
     "{done:,} runs in all. The script is made for a million, shared by what a run costs ({shares}): {missing:,} are "
@@ -73,7 +74,8 @@ def measure(name: str, runs: int, word: str, total: Outcome) -> Iterator[Outcome
             yield total
 
 
-def row(name: str, word: str, outcome: Outcome) -> list[str]:
+def row(name: str, word: str, outcome: Outcome, mended: int = 0) -> list[str]:
+    """A row of the table; mended: runs that failed once and do no more."""
     refusals = sorted(outcome.codes, key=lambda code: -outcome.codes[code])[:4]
     return [
         name,
@@ -83,10 +85,31 @@ def row(name: str, word: str, outcome: Outcome) -> list[str]:
         f"{outcome.seconds / max(outcome.executions, 1):.3f}",
         f"{outcome.slowest:.1f}",
         f"{outcome.memory / 2**20:.0f}",
-        str(len(outcome.failures)),
+        describe_failures(outcome, mended),
         f"{word} 0 to {outcome.executions - 1}",
         str(date.today()),
     ]
+
+
+def describe_failures(outcome: Outcome, mended: int) -> str:
+    """How many runs failed, the numbers of their seeds, and how many did before."""
+    numbers = [failure.why.split(":")[0].split()[-1] for failure in outcome.failures]
+    failed = f"{len(numbers)} ({', '.join(numbers)})" if numbers else "0"
+    return failed + (f", {mended} mended" if mended else "")
+
+
+def read_failures(cell: str) -> tuple[list[int], int]:
+    """The numbers of the seeds of runs that failed, and how many are mended."""
+    found = re.fullmatch(r"\d+(?: \(([^)]*)\))?(?:, (\d+) mended)?", cell)
+    assert found, cell
+    return [int(number) for number in re.findall(r"\d+", found[1] or "")], int(found[2] or 0)
+
+
+def mend(name: str, word: str, total: Outcome, numbers: list[int]) -> int:
+    """Makes runs that failed again; how many of them fail no more, the others stay failures of the total."""
+    again = run(name, word, numbers) if numbers else Outcome()
+    total.failures = again.failures
+    return len(numbers) - len(again.failures)
 
 
 def read_row(cells: list[str]) -> tuple[str, Outcome]:
@@ -95,8 +118,9 @@ def read_row(cells: list[str]) -> tuple[str, Outcome]:
     total = Outcome(int(runs), round(int(runs) * int(share.removesuffix(" %")) / 100), int(runs) * float(mean))
     total.slowest, total.memory = float(slowest), int(memory) * 2**20
     total.codes = {code: int(runs) - k for k, code in enumerate(filter(None, codes.split(", ")))}  # their order alone
-    total.failures = [Failure("found before", b"")] * int(failures)
-    return seeds.split()[0], total
+    word = seeds.split()[0]
+    total.failures = [Failure(f"{word} {number}: found before", b"") for number in read_failures(failures)[0]]
+    return word, total
 
 
 def main() -> int:
@@ -110,13 +134,15 @@ def main() -> int:
     given = parser.parse_args()
     rows = json.loads(ROWS.read_text(encoding="utf-8")) if ROWS.exists() else {}
     aims = {name: share(name, given.in_all) if given.in_all else given.runs for name in CLASSES}
-    words, totals = dict[str, str](), dict[str, Outcome]()
+    words, totals, mended = dict[str, str](), dict[str, Outcome](), dict[str, int]()
     for name in given.only.split(",") if given.only else CLASSES:
-        goes_on = given.resume and name in rows and rows[name][FAILURES] == "0"
+        goes_on = given.resume and name in rows
         words[name], totals[name] = read_row(rows[name]) if goes_on else (given.word, Outcome())
+        failed, mended[name] = read_failures(rows[name][FAILURES]) if goes_on else ([], 0)
+        mended[name] += mend(name, words[name], totals[name], failed)
     told = dict.fromkeys(totals, 0)
     for name in take_turns(aims, words, totals):
-        rows[name] = row(name, words[name], totals[name])
+        rows[name] = row(name, words[name], totals[name], mended[name])
         progress(" | ".join(rows[name]))
         for failure in totals[name].failures[told[name] :]:
             progress(f"{name} {failure.why}\n{failure.trace}")

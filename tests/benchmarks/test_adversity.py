@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from benchmarks import adversity
-from tests.fuzz.worker import Outcome
+from tests.fuzz.worker import Failure, Outcome
 
 
 def test_a_row_that_is_gone_on_with_has_the_runs_of_both(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,8 +28,32 @@ def test_a_row_that_is_gone_on_with_has_the_runs_of_both(monkeypatch: pytest.Mon
 
 
 def test_a_row_without_refusals_or_with_failures_is_read_as_well() -> None:
-    word, total = adversity.read_row(["poses", "10", "100 %", "", "0.1", "0.2", "80", "2", "b 0 to 9", "2026-01-01"])
+    cells = ["poses", "10", "100 %", "", "0.1", "0.2", "80", "2 (3, 7), 1 mended", "b 0 to 9", "2026-01-01"]
+    word, total = adversity.read_row(cells)
     assert (word, total.executions, total.codes, len(total.failures)) == ("b", 10, {}, 2)
+    assert adversity.row("poses", word, total, mended=1)[adversity.FAILURES] == "2 (3, 7), 1 mended"
+
+
+@pytest.mark.parametrize(
+    ("cell", "found"),
+    [("0", ([], 0)), ("0, 2 mended", ([], 2)), ("1 (5)", ([5], 0)), ("2 (3, 7), 1 mended", ([3, 7], 1))],
+)
+def test_failures_are_told_with_their_seeds_and_read_again(cell: str, found: tuple[list[int], int]) -> None:
+    assert adversity.read_failures(cell) == found
+    outcome = Outcome(9, failures=[Failure(f"a {number}: KeyError", b"") for number in found[0]])
+    assert adversity.describe_failures(outcome, found[1]) == cell
+
+
+def test_runs_that_failed_are_made_again_before_a_row_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(name: str, word: str, numbers: Sequence[int]) -> Outcome:
+        return Outcome(
+            len(numbers), failures=[Failure(f"{word} {number}: late", b"") for number in numbers if number == 7]
+        )
+
+    monkeypatch.setattr(adversity, "run", run)
+    total = Outcome(10, failures=[Failure("a 3: late", b""), Failure("a 7: late", b"")])
+    assert adversity.mend("poses", "a", total, [3, 7]) == 1
+    assert [failure.why for failure in total.failures] == ["a 7: late"]
 
 
 def test_classes_share_the_runs_in_all_and_the_one_farthest_behind_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
