@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
-from ..maths.spool import blocks_of, empty, over_frames
+from ..maths.spool import blocks_of, empty, over_frames, take_rows
 from ..model.values import dataclass
 from .digest import Digest, digest_take, is_all_trusted
 from .fits import PairFits, fit_pairs
@@ -97,11 +97,14 @@ class FrameWeights:
 
     def __getitem__(self, frames: slice) -> Floats:
         start, stop, _ = frames.indices(len(self))
-        low, high = int(np.searchsorted(self._first, start, "right")) - 1, int(np.searchsorted(self._first, stop))
-        count = np.diff(np.append(np.maximum(self._first[low:high], start), stop))
-        i, j = self._ends
-        both = self._good[start:stop, i] & self._good[start:stop, j]
-        return np.where(both, np.repeat(self._weight[low:high], count, axis=0), 0.0)
+        return self.at(np.arange(start, stop))
+
+    def at(self, frames: Ints) -> Floats:
+        """(k, J) those of some frames (k,)."""
+        row = np.searchsorted(self._first, frames, "right") - 1
+        good = take_rows(self._good, frames)
+        both = good[:, self._ends[0]] & good[:, self._ends[1]]
+        return np.where(both, self._weight[row], 0.0)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
         out = empty(self.shape)
