@@ -43,9 +43,9 @@ SEEN_MOSTLY_SHARE = 0.95  # of the rows of the body that is seen most, from whic
 # Turn over the usual one, of a body in the room, of two against each other, and of the others meanwhile, below which it
 # was seen at rest: 0.01 to 0.1 in static trials of data/more beside their walks and runs.
 SEEN_AT_REST_TURN_SHARE = 0.2
-# Robust standard deviations of a row's gap that it is off at least where one of its frames is looked for. It counts in
-# rows of seven frames and more; noise alone sets one row in 75 off by as much.
-ALONE_MIN_SD = 4.0
+# Robust standard deviations of a row's gap that it is off at least where one of its frames is looked for: what GROSS_SD
+# of one frame are in rows of four. Where rows have more frames noise alone would set most of them off by as much.
+ALONE_MIN_SD = 5.0
 MANY_ROWS_SHARE = 0.4  # of the rows of joints, from which on one product of all frames takes less than to pick them out
 WHOLE_ROWS_PER_DIMENSION = 6  # whole rows per dimension of the joints' covariance
 COVARIANCE_MAX_BODIES = (
