@@ -229,7 +229,7 @@ def _main_share(turned: Floats) -> float | None:
 def _measure_residual(take: Take, solution: Solution) -> Floats:
     """(J,) [m] root mean square gap of a solution's joints in frames; where rows told it, from some of them."""
     weight = solution.frame_weight
-    if not isinstance(weight, np.ndarray):
+    if not isinstance(weight, np.ndarray) and take.frames > 2 * RESIDUAL_FRAMES:  # fewer are looked at faster than chosen
         take, frames = take.thin(RESIDUAL_FRAMES)
         weight = weight.at(frames)
     return gap_residual(JointGaps(take, *solution.joints), weight)
