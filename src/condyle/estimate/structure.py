@@ -44,7 +44,7 @@ SEEN_MOSTLY_SHARE = 0.95  # of the rows of the body that is seen most, from whic
 # was seen at rest: 0.01 to 0.1 in static trials of data/more beside their walks and runs.
 SEEN_AT_REST_TURN_SHARE = 0.2
 # Standard deviations of the white noise of a row's gap that it is off at least where one of its frames is looked for:
-# what GROSS_SD of one frame are in rows of four. Where rows have more frames, noise alone sets most of them off by as much.
+# what GROSS_SD of one frame are in rows of four. Where rows have more, noise alone sets most of them off by as much.
 ALONE_MIN_SD = 4.3
 MANY_ROWS_SHARE = 0.4  # of the rows of joints, from which on one product of all frames takes less than to pick them out
 WHOLE_ROWS_PER_DIMENSION = 6  # whole rows per dimension of the joints' covariance

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
-from ..maths.spool import blocks_of, empty, over_frames, take_rows
+from ..maths.spool import blocks_of, empty, over_frames
 from ..model.values import dataclass
 from .digest import Digest, digest_take, is_all_trusted
 from .fits import PairFits, fit_pairs
@@ -96,15 +96,10 @@ class FrameWeights:
         return self.shape[0]
 
     def __getitem__(self, frames: slice) -> Floats:
-        start, stop, _ = frames.indices(len(self))
-        return self.at(np.arange(start, stop))
-
-    def at(self, frames: Ints) -> Floats:
-        """(k, J) those of some frames (k,)."""
-        row = np.searchsorted(self._first, frames, "right") - 1
-        good = take_rows(self._good, frames)
-        both = good[:, self._ends[0]] & good[:, self._ends[1]]
-        return np.where(both, self._weight[row], 0.0)
+        number = np.arange(*frames.indices(len(self)))
+        row = np.searchsorted(self._first, number, "right") - 1
+        good, (i, j) = self._good[frames], self._ends
+        return np.where(good[:, i] & good[:, j], self._weight[row], 0.0)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
         out = empty(self.shape)
