@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from condyle.estimate import effects
-from condyle.estimate.effects import _EffectProducts, _solve_open, _Sums, fit_effects
+from condyle.estimate.effects import EFFECT_MIN_RATIO, _EffectProducts, _solve_open, _step_newton, _Sums, fit_effects
 from condyle.estimate.intervals import EFFECT_MIN_GAIN
 from condyle.maths.least_squares import OPEN_RATIO
 from condyle.simulate.device import colour_noise
@@ -54,6 +54,14 @@ def test_the_slope_of_a_round_is_that_of_differences(rng: np.random.Generator) -
         _, (slope,) = sums.update(at)
         steps = [(sums.update(at + d)[0][0] - sums.update(at - d)[0][0]) / 2e-5 for d in 1e-5 * np.eye(3)]
         assert slope == pytest.approx(np.stack(steps, axis=1), abs=1e-6)
+
+
+def test_a_size_that_falls_faster_and_faster_is_taken_to_the_least_once_the_others_hardly_move() -> None:
+    at, slope = np.array([[-3.0, -5.0, 0.0]]), np.diag([0.5, 1.1, 0.1])[None]
+    step = _step_newton(at, np.array([[0.01, -0.02, 0.001]]), slope)
+    assert at + step == pytest.approx(np.array([[-2.98, np.log(EFFECT_MIN_RATIO), 0.001 / 0.9]]))
+    step = _step_newton(at, np.array([[0.1, -0.02, 0.001]]), slope)
+    assert step == pytest.approx(np.array([[0.2, -0.02, 0.001 / 0.9]]))
 
 
 def test_effects_gain_likelihood_where_there_are_some_and_none_where_noise_is_merely_slow(rng) -> None:

@@ -30,6 +30,16 @@ def test_the_residual_is_the_weighted_root_mean_square(rng) -> None:
     assert gap_residual(gap, np.zeros((50, 2))).tolist() == [0, 0]
 
 
+def test_the_residual_of_a_long_take_is_told_by_some_of_its_frames() -> None:
+    take = simulate(chain(("ball",)), "exercise", seconds=40, rate=240.0, seed=2, disturbances=NOISE).take
+    fit = condyle.fit(take)
+    every = np.sqrt(np.square(fit.gap).sum(axis=2).mean(axis=0))
+    residual = np.array([joint.residual for joint in fit.skeleton.joints])
+    assert residual == pytest.approx(every, rel=0.02)
+    assert (residual != every).all()
+    assert take.frames > 2 * locate.RESIDUAL_FRAMES
+
+
 def test_joints_carry_their_evidence() -> None:
     world = simulate(chain(("ball", "hinge", "rigid")), "exercise", seconds=15, seed=2, disturbances=NOISE)
     joints = {one.kind: one for one in condyle.fit(world.take).skeleton.joints}

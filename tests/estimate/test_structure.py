@@ -109,6 +109,23 @@ def test_spikes_and_bursts_do_not_mislead(motion, seed) -> None:
     assert found.good[world.truth.spiked].mean() < 0.2
 
 
+def test_spikes_are_found_where_rows_have_many_frames_and_few_rows_are_looked_at(monkeypatch) -> None:
+    looked, find_far = [], structure._find_far
+
+    def count(take, digest, joints, near, bar):
+        looked.append(near.mean())
+        return find_far(take, digest, joints, near, bar)
+
+    monkeypatch.setattr(structure, "_find_far", count)
+    for spikes in (0.0, 0.002):
+        world = simulate(human(), "walk", seconds=10, rate=480.0, seed=5, disturbances=replace(NOISE, spikes=spikes))
+        good = infer_structure(world.take).good
+        assert good[world.truth.spiked].sum() <= 0.05 * world.truth.spiked.sum()
+        assert good[~world.truth.spiked].mean() > 0.99
+    assert max(looked) < 0.3
+    assert looked[0] < 0.1
+
+
 def test_spikes_make_no_loop_joint() -> None:
     for seed in range(2, 5):
         world = simulate(human(), "walk", seconds=15, seed=seed, disturbances=replace(NOISE, spikes=0.05))

@@ -114,7 +114,15 @@ def test_weights_of_rows_are_those_of_their_frames_where_these_are_seen() -> Non
     assert frames.shape == made.shape == (take.frames, 1)
     assert frames[10] == 0
     np.testing.assert_array_equal(np.delete(frames, 10, axis=0), np.delete(np.repeat(weight, 4, axis=0), 10, axis=0))
-    for part in (slice(0, 0), slice(0, 1), slice(3, 5), slice(5, 23), slice(take.frames - 3, None), slice(None)):
+    for part in (
+        slice(0, 0),
+        slice(0, 1),
+        slice(3, 5),
+        slice(5, 23),
+        slice(take.frames - 3, None),
+        slice(None),
+        slice(1, 99, 3),
+    ):
         np.testing.assert_array_equal(made[part], frames[part])
 
 

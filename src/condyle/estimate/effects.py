@@ -23,6 +23,9 @@ FIXED_POINT_ROUNDS = 2  # before Newton's steps, so that these start in the righ
 NEWTON_ROUNDS = 12  # at most; five are usual
 NEWTON_MAX_STEP = 2.0  # up, in the logarithm of a variance
 NEWTON_SETTLED = 1e-3  # change of the logarithms of the variances at which the rounds end
+# Change of the logarithms of all other variances below which one that falls faster and faster is taken to the least at
+# once; while others move by more, one in 200 came back
+OTHERS_MAX_STEP = 0.1
 EFFECT_MIN_RATIO = 1e-9  # of the noise's variance: what an effect that is not there is given
 CLEAR_MAX_RATIO = 1e6  # largest entry of a matrix times that of its inverse, up to which none is
 PRICE_ROUNDS = 30  # at most; five are usual
@@ -248,7 +251,12 @@ def _step_newton(at: Floats, step: Floats, slope: Floats) -> Floats:
     free[:, :-1] = (at[:, :-1] > least + NEWTON_SETTLED) | (step[:, :-1] > 0)
     inner = np.where(free[:, :, None] & free[:, None, :], np.eye(at.shape[1]) - slope, 0.0)
     newton = _solve_open(inner, free, np.where(free, step, 0.0))
-    return np.where(free & (newton * step > 0), np.minimum(newton, NEWTON_MAX_STEP), step)
+    step = np.where(free & (newton * step > 0), np.minimum(newton, NEWTON_MAX_STEP), step)
+    # One that falls by more in every round while all others hardly move has nothing to stop it either.
+    falls = free & (newton * step <= 0) & (step < 0) & (np.diagonal(slope, axis1=1, axis2=2) >= 1)
+    falls[:, -1] = False
+    falls &= np.abs(np.where(free & ~falls, step, 0.0)).max(axis=1, keepdims=True) < OTHERS_MAX_STEP
+    return np.where(falls, least - at, step)
 
 
 def _solve_open(A: Floats, free: Bools, right: Floats) -> Floats:

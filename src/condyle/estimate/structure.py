@@ -43,6 +43,9 @@ SEEN_MOSTLY_SHARE = 0.95  # of the rows of the body that is seen most, from whic
 # Turn over the usual one, of a body in the room, of two against each other, and of the others meanwhile, below which it
 # was seen at rest: 0.01 to 0.1 in static trials of data/more beside their walks and runs.
 SEEN_AT_REST_TURN_SHARE = 0.2
+# Standard deviations of the white noise of a row's gap that it is off at least where one of its frames is looked for:
+# what GROSS_SD of one frame are in rows of four. Where rows have more, noise alone sets most of them off by as much.
+ALONE_MIN_SD = 4.3
 MANY_ROWS_SHARE = 0.4  # of the rows of joints, from which on one product of all frames takes less than to pick them out
 WHOLE_ROWS_PER_DIMENSION = 6  # whole rows per dimension of the joints' covariance
 COVARIANCE_MAX_BODIES = (
@@ -498,7 +501,8 @@ def _without_gross(rows: RowTake, fits: PairFits, edges: Ints) -> Bools:
     """(n, m) poses left when those far off at every joint of the tree are gone.
 
     A frame that is far off sets its row off from the rows around it, by as many times less as that has frames: only
-    such rows of a joint are looked at frame by frame, with those around them, and rows that were bridged.
+    such rows of a joint are looked at frame by frame, with those around them, and rows that were bridged. Where rows
+    have so many frames that their own noise sets them off by as much, one frame that stays within it spoils nothing.
     """
     take, digest = rows.source, rows.digest
     joints = fits.pairs[edges], fits.p_child_joint[edges], fits.p_parent_joint[edges]
@@ -507,11 +511,13 @@ def _without_gross(rows: RowTake, fits: PairFits, edges: Ints) -> Bools:
     if digest is None:
         return drop_gross(take, joints[0], length, seen, estimate_bars(rows.take, joints[0], length, seen))
     bar = estimate_bars(rows.take, joints[0], length, seen, GROSS_SD / 2)
-    white = (1 - 1 / digest.every) * rows.noise.gap_variance(*joints)
-    frame_bar = over_frames(lambda part: np.sqrt(np.square(part) + white), bar)
+    white = rows.noise.gap_variance(*joints)
+    frame_bar = over_frames(lambda part: np.sqrt(np.square(part) + (1 - 1 / digest.every) * white), bar)
+    least = ALONE_MIN_SD * np.sqrt(white / digest.every)
     beyond = over_frames(
         lambda length, alone, bar, frame_bar: (
-            (length > GROSS_SD / 2 * bar) | (alone > GROSS_SD / digest.every * frame_bar + ROUNDING_M)
+            (length > GROSS_SD / 2 * bar)
+            | (alone > np.maximum(GROSS_SD / digest.every * frame_bar, least) + ROUNDING_M)
         ),
         *(length, _measure_alone(gap), bar, frame_bar),
     )

@@ -233,15 +233,18 @@ class _Pairs:
         for point in (c, l):
             near &= np.einsum("wpi,wpi->wp", point, point) <= (CONTACT_REACH_SHARE * self.size) ** 2
         window, pair = np.nonzero(near)
+        if not len(window):
+            return []
         i, j, own = self.i[pair], self.j[pair], gap[near]
-        table = np.zeros((len(gap), self.room + 1, self.room + 1))
-        table[:, self.i, self.j] = table[:, self.j, self.i] = np.where(
-            np.isfinite(gap), gap, 0.0
-        )  # unseen: no evidence
+        some = np.flatnonzero(near.any(axis=1))  # few windows have a pair that is near
+        row = np.searchsorted(some, window)
+        table = np.zeros((len(some), self.room + 1, self.room + 1))
+        table[:, self.i, self.j] = np.where(np.isfinite(gap[some]), gap[some], 0.0)  # unseen: no evidence
+        table[:, self.j, self.i] = table[:, self.i, self.j]
         off = np.where(np.isin(np.arange(self.room + 1), self.edges), np.inf, np.zeros(table.shape[:2]))
         for a, b in self.edges:
             off[:, a], off[:, b] = np.minimum(off[:, a], table[:, a, b]), np.minimum(off[:, b], table[:, a, b])
-        free = _free(table[window, i], table[window, j], off[window])
+        free = _free(table[row, i], table[row, j], off[row])
         free = np.where(self.between[pair], free, 0.0).max(axis=1)
         moves = np.zeros(len(pair))
         far = free >= EXPECTED_MIN_GAPS * own

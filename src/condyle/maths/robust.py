@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 Z95 = 1.959963984540054  # standard deviations in half of a 95 % interval
 CHI3_MEDIAN = 1.5381722544550522  # median length of a unit Gaussian vector in space
-FEW_ROWS = 64  # up to which one middle is sorted out and the other is the largest below: at 30 a quarter of the time
 MAD_SD = 1.4826  # standard deviations of a Gaussian in its median absolute deviation
 
 
@@ -32,19 +31,12 @@ def median(values: Floats, empty: float = 0.0) -> Floats:
             return np.concatenate([median(values[:, k : k + step], empty) for k in range(0, values.shape[1], step)])
     if not len(values):
         return np.full(values.shape[1:], empty)
-    known, n = np.isfinite(values), len(values)
-    if known.all() and n <= FEW_ROWS:
-        middle = np.partition(values, n // 2, axis=0)
-        below = middle[n // 2] if n % 2 else middle[: n // 2].max(axis=0)
-        return np.asarray(0.5 * (below + middle[n // 2]))
-    if known.all():
-        middle = np.partition(values, ((n - 1) // 2, n // 2), axis=0)
-        return np.asarray(0.5 * (middle[(n - 1) // 2] + middle[n // 2]))
-    ordered, count = np.sort(values, axis=0), known.sum(axis=0)  # NaN goes last
-    low, high = np.maximum(count - 1, 0) // 2, np.minimum(count // 2, n - 1)
-    a = np.take_along_axis(ordered, low[None], axis=0)[0]
-    b = np.take_along_axis(ordered, high[None], axis=0)[0]
-    return np.where(count > 0, 0.5 * (a + b), empty)
+    n, size = len(values), values.shape[1:]
+    columns = np.array(values.reshape(n, -1).T, order="C")  # a column's numbers side by side: half of the time
+    count = np.isfinite(columns).sum(axis=1)
+    columns.sort(axis=1)  # NaN goes last; two middles are not partitioned out as fast
+    low, high, k = np.maximum(count - 1, 0) // 2, np.minimum(count // 2, n - 1), np.arange(len(columns))
+    return np.where(count > 0, 0.5 * (columns[k, low] + columns[k, high]), empty).reshape(size)
 
 
 def quantile(values: NDArray[np.floating[Any]], share: float) -> Floats:

@@ -230,6 +230,8 @@ def measure_cadence(seen: Bools) -> Ints:
     of half the rate; else 1.
     """
     step = np.ones(seen.shape[1], np.int64)
+    if seen.all():
+        return step
     count = seen.sum(axis=0)
     for body in np.flatnonzero((count >= SLOW_MIN_FRAMES) & (2 * count <= len(seen) + 1)).tolist():
         apart = np.diff(np.flatnonzero(seen[:, body]))

@@ -96,12 +96,10 @@ class FrameWeights:
         return self.shape[0]
 
     def __getitem__(self, frames: slice) -> Floats:
-        start, stop, _ = frames.indices(len(self))
-        low, high = int(np.searchsorted(self._first, start, "right")) - 1, int(np.searchsorted(self._first, stop))
-        count = np.diff(np.append(np.maximum(self._first[low:high], start), stop))
-        i, j = self._ends
-        both = self._good[start:stop, i] & self._good[start:stop, j]
-        return np.where(both, np.repeat(self._weight[low:high], count, axis=0), 0.0)
+        number = np.arange(*frames.indices(len(self)))
+        row = np.searchsorted(self._first, number, "right") - 1
+        good, (i, j) = self._good[frames], self._ends
+        return np.where(good[:, i] & good[:, j], self._weight[row], 0.0)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
         out = empty(self.shape)

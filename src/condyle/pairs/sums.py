@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 STACK_CHUNK_BYTES = 1_000_000  # of one block of frames laid out for the matrix product
 STACK_KEPT_BYTES = 9_000_000  # of the matrix that is kept with a small take
+# Of the poses that are laid out column by column, which stay in a processor's cache meanwhile: a third of the time that
+# three numbers after three take
+STACK_COPY_BYTES = 400_000
 STACK_CHUNK_MIN_FRAMES = 256  # in a block, however many bodies there are
 
 
@@ -239,12 +242,16 @@ def stack_poses(R_world_body: Floats, p_world_body: Floats, seen: Bools, room: F
         first = first_seen(p, part)
         if not part.all():
             R, p = np.where(part[..., None, None], R, 0.0), np.where(part[..., None], p, first)
-        for axis in range(3):
-            X[..., axis, rows, :m, :3] = R[..., axis, :]
-            np.subtract(p[..., axis], first[..., axis], out=X[..., axis, rows, :m, 3])
-            if room is not None:
-                X[..., axis, rows, m, :3] = np.eye(3)[axis]
-                X[..., axis, rows, m, 3] = room[axis] - first[..., 0, axis]
+        out = X[..., rows, :, :]
+        for few in blocks_of(part.shape[-2], POSE_BYTES * m * prod(batch), STACK_COPY_BYTES):
+            for axis in range(3):
+                for k in range(3):
+                    out[..., axis, few, :m, k] = R[..., few, :, axis, k]
+                np.subtract(p[..., few, :, axis], first[..., few, :, axis], out=out[..., axis, few, :m, 3])
+        if room is not None:
+            for axis in range(3):
+                out[..., axis, :, m, :3] = np.eye(3)[axis]
+                out[..., axis, :, m, 3] = room[axis] - first[..., 0, axis]
     return X.reshape(*batch, 3 * n, 4 * X.shape[-2])
 
 

@@ -82,10 +82,9 @@ class Neighbours:
     def velocity(self, take: Take, at: Ints) -> Floats:
         """(k, m, 12) [1/s, m/s] rates of the nine numbers of R and of p at samples `at` (k, m); NaN where at is -1."""
         if self.even and (at == at[:, :1]).all() and (at >= 0).all():  # all bodies at once
-            R, p, out = take.R_world_body, take.p_world_body, np.zeros((*at.shape, 12))
-            for rows, weight in zip(at[:, 0] + self.offsets[:, None], self.weights[0, 0], strict=True):
-                out[..., :9] += weight * R[rows].reshape(*at.shape, 9)
-                out[..., 9:] += weight * p[rows]
+            around, out = at[:, :1] + self.offsets, np.empty((*at.shape, 12))
+            for values, part in ((take.R_world_body, out[..., :9]), (take.p_world_body, out[..., 9:])):
+                part[:] = (self.weights[:1, 0] @ values[around].reshape(*around.shape, -1)).reshape(part.shape)
             bodies = np.flatnonzero(~take.seen.all(axis=0))
         else:
             out, bodies = np.empty((*at.shape, 12)), np.arange(take.bodies)
