@@ -17,15 +17,7 @@ from tempfile import gettempdir
 import numpy as np
 
 import condyle
-from condyle.io.log_records import (
-    FRAME_RECORD,
-    FRAME_RECORD_HEAD,
-    LAYOUT,
-    LAYOUT_NUMBER,
-    Layout,
-    LogRecord,
-    encode_layout,
-)
+from condyle.io.log_records import FRAME_RECORD, LAYOUT, Layout, LogRecord, encode_frame, encode_layout
 from condyle.live.alarms import SUSPICION_CODE, Alarm
 from condyle.live.clock import Stamp
 from condyle.live.session import Session
@@ -122,16 +114,14 @@ class Streamed:
                 self.cpu.append(found.cpu)
                 self.newest = found
                 yield time, list(found.raised)
-            self.session.add(
-                LogRecord(FRAME_RECORD, memoryview(FRAME_RECORD_HEAD.pack(0, 0, time, time) + rows[k].tobytes()))
-            )
+            self.session.add(LogRecord(FRAME_RECORD, memoryview(encode_frame(0, 0, time, time, rows[k]))))
             self.watch.listen(Packet(self.layout, time, time, rows[k]), Stamp("new", time, 0.0, 0))
 
 
 def begin_session(take: Take) -> Streamed:
     layout = Layout("demo", take.names, convention=Convention("wxyz", unit="m", stated=frozenset({"rotation", "unit"})))
     begun = Streamed(layout)
-    begun.session.add(LogRecord(LAYOUT, memoryview(LAYOUT_NUMBER.pack(0) + encode_layout(layout))))
+    begun.session.add(LogRecord(LAYOUT, memoryview(encode_layout(0, layout))))
     return begun
 
 

@@ -12,15 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from condyle.io.log_records import (
-    FRAME_RECORD,
-    FRAME_RECORD_HEAD,
-    LAYOUT,
-    LAYOUT_NUMBER,
-    Layout,
-    LogRecord,
-    encode_layout,
-)
+from condyle.io.log_records import FRAME_RECORD, LAYOUT, Layout, LogRecord, encode_frame, encode_layout
 from condyle.live.clock import SourceClock
 from condyle.live.excerpt import LogTail
 from condyle.live.newest import NewestPoses
@@ -114,10 +106,9 @@ def _begin_session(motion: str, seed: int, size: float, rate: float) -> Session:
     how = noise(0.15, 0.15, **SOFT, slips=slips)
     take = simulate(figure, motion, seconds=SLIP_AT_S + 6.0, rate=rate, seed=seed, disturbances=how).take  # type: ignore[arg-type]
     layout, session = Layout("demo", take.names, convention=CONVENTION), Session()
-    session.add(LogRecord(LAYOUT, memoryview(LAYOUT_NUMBER.pack(0) + encode_layout(layout))))
+    session.add(LogRecord(LAYOUT, memoryview(encode_layout(0, layout))))
     for moment, row in zip(take.time.tolist(), rows_of(take), strict=True):
-        head = FRAME_RECORD_HEAD.pack(0, 0, moment, moment)
-        session.add(LogRecord(FRAME_RECORD, memoryview(head + row.tobytes())))
+        session.add(LogRecord(FRAME_RECORD, memoryview(encode_frame(0, 0, moment, moment, row))))
     return session
 
 

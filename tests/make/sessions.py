@@ -7,15 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from condyle.io.log_records import (
-    FRAME_RECORD,
-    FRAME_RECORD_HEAD,
-    LAYOUT,
-    LAYOUT_NUMBER,
-    Layout,
-    LogRecord,
-    encode_layout,
-)
+from condyle.io.log_records import FRAME_RECORD, LAYOUT, Layout, LogRecord, encode_frame, encode_layout
 from condyle.live.recorder import Recorder
 from condyle.live.source import Packet
 from condyle.maths import rotation
@@ -79,13 +71,8 @@ def records(sent: Sequence[Packet]) -> list[LogRecord]:
     """Packets as the records of a log."""
     layouts = {id(packet.layout): packet.layout for packet in sent}
     number = {key: k for k, key in enumerate(layouts)}
-    out = [
-        LogRecord(LAYOUT, memoryview(LAYOUT_NUMBER.pack(number[key]) + encode_layout(one)))
-        for key, one in layouts.items()
-    ]
-    for packet in sent:
-        head = FRAME_RECORD_HEAD.pack(
-            number[id(packet.layout)], packet.segment, packet.device_time, packet.arrival_time
-        )
-        out.append(LogRecord(FRAME_RECORD, memoryview(head + packet.values.tobytes())))
+    out = [LogRecord(LAYOUT, memoryview(encode_layout(number[key], one))) for key, one in layouts.items()]
+    for one, device, arrival, values, segment in sent:
+        payload = encode_frame(number[id(one)], segment, device, arrival, values)
+        out.append(LogRecord(FRAME_RECORD, memoryview(payload)))
     return out

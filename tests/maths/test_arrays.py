@@ -18,6 +18,7 @@ from condyle.maths.arrays import (
     distinct,
     freeze,
     freeze_array,
+    measure_rms,
     select,
 )
 
@@ -160,3 +161,8 @@ def test_numbers_that_are_masked_are_not_seen() -> None:
     large = np.ma.masked_array(np.ones(BLOCK_BYTES // 8 + 1), mask=False)
     large[5] = np.ma.masked
     assert np.flatnonzero(np.isnan(freeze_array(large, (None,), "a"))).tolist() == [5]
+
+
+def test_the_rms_is_of_the_numbers_that_are_known() -> None:
+    found = measure_rms(np.array([[3.0, np.nan, np.nan], [4.0, 2.0, np.nan]]))
+    np.testing.assert_allclose(found, [np.sqrt(12.5), 2.0, np.nan])

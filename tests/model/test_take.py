@@ -8,7 +8,7 @@ import pytest
 
 from condyle.errors import CondyleError, UsageError
 from condyle.maths import rotation
-from condyle.model.take import REPAIRABLE, BodyMarker, Take, join
+from condyle.model.take import REPAIRABLE, BodyMarker, OwnSkeleton, Take, join
 
 EXACT = 1e-14  # entries of rotation matrices
 
@@ -324,3 +324,11 @@ def test_frames_are_counted_where_there_is_time_and_are_never_more_than_there_ar
     assert take.count_frames(1e9) == take.frames
     assert take.slice(0, 1).count_frames(0.5) == 0
     assert make_take(rng, time=None).count_frames(0.5) == 0
+
+
+def test_pairs_that_the_skeleton_of_the_file_joins_are_found_either_way_round(rng: np.random.Generator) -> None:
+    take, pairs = make_take(rng, names=("foot", "hip", "knee")), np.array([[0, 1], [0, 2], [1, 2]])
+    assert take.find_own_edges(pairs).tolist() == [False] * 3
+    own = OwnSkeleton(("hip", "thigh", "knee", "foot"), np.array([-1, 0, 1, 2]), np.zeros((4, 3)))
+    told = replace(take, own=own)
+    assert told.find_own_edges(pairs).tolist() == told.find_own_edges(pairs[:, ::-1]).tolist() == [False, True, True]

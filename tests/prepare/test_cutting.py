@@ -63,7 +63,10 @@ def test_bodies_are_chosen_by_name_and_pattern_and_renamed() -> None:
         PlacedMarker("r_thigh", "KNE", np.zeros(3)),
         PlacedMarker("l_thigh", "l_hip_centre", np.zeros(3), carried),
     )
-    part = choose_bodies(_recording(own=own, placed=placed), ["l_*", "hip"], ["l_shank"], {"hip": "pelvis"})
+    part = choose_bodies(
+        _recording(own=own, placed=placed),
+        ReadOptions(only=("l_*", "hip"), drop=("l_shank",), rename={"hip": "pelvis"}),
+    )
     assert part.bodies is not None
     assert part.bodies.names == ("pelvis", "l_thigh")
     assert part.bodies.position[0].tolist() == [[0, 1, 2], [3, 4, 5]]
@@ -87,14 +90,14 @@ def test_bodies_are_chosen_by_name_and_pattern_and_renamed() -> None:
 )
 def test_what_is_not_there_is_refused_with_the_choices(asked: dict[str, list[str]], text: str) -> None:
     with pytest.raises(UsageError, match=text):
-        choose_bodies(_recording(), **asked)  # type: ignore[arg-type]
+        choose_bodies(_recording(), ReadOptions(**asked))  # type: ignore[arg-type]
 
 
 def test_markers_have_no_bodies_to_choose() -> None:
     markers = Recording("a.c3d", markers=Markers(("LASI",), np.zeros((3, 1, 3))))
     with pytest.raises(UsageError, match="form them with --bodies"):
-        choose_bodies(markers, ["LASI"])
-    assert choose_bodies(markers) is markers
+        choose_bodies(markers, ReadOptions(only=("LASI",)))
+    assert choose_bodies(markers, ReadOptions()) is markers
 
 
 def test_every_file_is_cut_by_itself(tmp_path: Path) -> None:
@@ -114,4 +117,4 @@ def test_a_word_that_is_a_name_is_that_name_alone() -> None:
     assert find_named("l_*", names) == ["l_*"]
     assert find_named("foot*", names) == ["foot[1]", "foot1"]
     with pytest.raises(UsageError, match=r"no body named 'l_\*'"):
-        choose_bodies(_recording(), rename={"l_*": "left"})  # one name for several
+        choose_bodies(_recording(), ReadOptions(rename={"l_*": "left"}))  # one name for several

@@ -168,9 +168,9 @@ def _doubt(take: Take, structure: Structure, edge: int, found: EdgeSupport) -> l
     ends = tuple(take.names[k] for k in pairs[edge])
     others = " or ".join(_name_pair(take, pairs[k]) for k in found.rivals) or "not joined"
     text = f"{_name_pair(take, ends)} or {others}: "
-    own = set() if take.own is None else {frozenset(pair) for pair in take.own.edges(take.names)}
-    theirs = [k for k in found.rivals if frozenset(take.names[body] for body in pairs[k]) in own]
-    if theirs and frozenset(ends) not in own:
+    own = take.find_own_edges(pairs)
+    theirs = [k for k in found.rivals if own[k]]
+    if theirs and not own[edge]:
         text += (
             f"the recording's own hierarchy has {_name_pair(take, pairs[theirs[0]])}, which --tree file takes, and the "
             f"motion speaks for the other (support {found.support:.2f})"

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..maths.arrays import Bools, Floats
+from ..maths.spool import blocks, empty, over_frames
 from ..model.take import Take
 from ..pairs.fits import PairFits
 from ..pairs.noise import Noise
@@ -30,11 +31,17 @@ def solve_differences(take: Take, fits: PairFits, solution: Solution, noise: Noi
     if not 0 < lag < take.frames:
         return solution
     X = whole_stack(take).reshape(3, take.frames, -1)
-    near = take.segment[lag:] == take.segment[:-lag]
-    weight = np.sqrt(solution.weight[lag:] * solution.weight[:-lag]) * near[:, None]
+    near = (take.segment[lag:] == take.segment[:-lag])[:, None]
+    weight = over_frames(
+        lambda later, now, near: np.sqrt(later * now) * near, solution.weight[lag:], solution.weight[:-lag], near
+    )
     if not (weight.sum(axis=0) > 12).all():
         return solution
-    rows = Rows((X[:, lag:] - X[:, :-lag]).reshape(-1, X.shape[2]), weight > 0, solution.pairs)
+    differences = empty((3, take.frames - lag, X.shape[2]))
+    for part in blocks(weight, *differences):
+        np.subtract(X[:, part.start + lag : part.stop + lag], X[:, part], out=differences[:, part])
+    seen = over_frames(lambda part: part > 0, weight)
+    rows = Rows(differences.reshape(-1, X.shape[2]), seen, solution.pairs)
     G, H = _without_noise_bias(*rows.sums(weight), weight, solution, guard_noise(fits, noise, held))
     system = System(solution.pairs, solution.basis, np.ones(len(G)))
     u, N = solution.unknowns, G

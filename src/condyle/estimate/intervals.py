@@ -253,35 +253,42 @@ def _find_effects(
     clean       whether the usual joint has no more than that
     pull        what shapes (P, 3 b, F) of errors at joints (P,) do to the right side: see `_pull`
     """
-    J, columns = len(blocks.pairs), sum(GROUP_COLUMNS)
-    for part in blocks_of(J, 3 * 8 * blocks.count * columns):
+    for part in blocks_of(len(blocks.pairs), 3 * 8 * blocks.count * sum(GROUP_COLUMNS)):
         joints = np.arange(part.start, part.stop)
-        root, total = np.sqrt(blocks.weight[:, joints].T), np.maximum(blocks.weight[:, joints].sum(axis=0), 1e-300)
-        y = (blocks.gap[:, :, joints].transpose(2, 0, 1) * root[..., None]).reshape(len(joints), -1)
-        Q = blocks.weigh_unknowns(joints)
-        q, _, keep = factor_columns(Q)
-        clear = clear_of(q, y[..., None])[..., 0]
-        # Of an error that follows the joint's angle a part looks like another centre and leaves no gap: a third in
-        # motion about all axes, two thirds in motion about one; of one that stretches the room, more. Each kind of
-        # effect is given in the size that shows, and all that shows together is no more than the gap that is seen.
-        limit = FOLLOWING_MAX_SHARE * np.einsum("jn,jn->j", clear, clear) / total / 3
-        none = white[joints].copy()
-        if none.any():
-            free = keep[none].sum(axis=1)
-            shapes = _Shapes(blocks, joints[none], world=False)
-            none[none] = _chi2_of_bend(clear[none], q[none], free, shapes) <= BEND_MIN_CHI2
-            del shapes
-        some = np.flatnonzero(~none)
-        effects: Iterator[tuple[_GapEffects, Floats]] = iter(())
-        if len(some):
-            facts = (y[some], Q[some], q[some], limit[some], total[some], explained[joints[some]], white[joints[some]])
-            effects = _fit_gaps(blocks, joints[some], *facts, clean, world, pull)
-        quiet = np.zeros(len(GROUP_COLUMNS) if world else LOCAL_GROUPS)
-        for k in range(len(joints)):
-            if none[k]:
-                yield _GapEffects(quiet, float(limit[k]), 0.0, (0.0, 0.0), True), clear[k].reshape(-1, 3)
-            else:
-                yield next(effects)
+        yield from _find_some_effects(blocks, joints, explained[joints], white[joints], clean, world, pull)
+
+
+def _find_some_effects(
+    blocks: Blocks, joints: Ints, explained: Floats, white: Bools, clean: bool, world: bool, pull: Pull
+) -> list[tuple[_GapEffects, Floats]]:
+    """The same at some joints (P,); nothing that they were found by is kept."""
+    root, total = np.sqrt(blocks.weight[:, joints].T), np.maximum(blocks.weight[:, joints].sum(axis=0), 1e-300)
+    y = (blocks.gap[:, :, joints].transpose(2, 0, 1) * root[..., None]).reshape(len(joints), -1)
+    Q = blocks.weigh_unknowns(joints)
+    q, _, keep = factor_columns(Q)
+    clear = clear_of(q, y[..., None])[..., 0]
+    # Of an error that follows the joint's angle a part looks like another centre and leaves no gap: a third in
+    # motion about all axes, two thirds in motion about one; of one that stretches the room, more. Each kind of
+    # effect is given in the size that shows, and all that shows together is no more than the gap that is seen.
+    limit = FOLLOWING_MAX_SHARE * np.einsum("jn,jn->j", clear, clear) / total / 3
+    none = white.copy()
+    if none.any():
+        free = keep[none].sum(axis=1)
+        none[none] = (
+            _chi2_of_bend(clear[none], q[none], free, _Shapes(blocks, joints[none], world=False)) <= BEND_MIN_CHI2
+        )
+    effects: Iterator[tuple[_GapEffects, Floats]] = iter(())
+    if not none.all():
+        some = np.flatnonzero(~none) if none.any() else slice(None)  # no copies of all
+        facts = (part[some] for part in (y, Q, q, limit, total, explained, white))
+        effects = _fit_gaps(blocks, joints[some], *facts, clean, world, pull)
+    quiet = np.zeros(len(GROUP_COLUMNS) if world else LOCAL_GROUPS)
+    return [
+        (_GapEffects(quiet, float(limit[k]), 0.0, (0.0, 0.0), True), clear[k].reshape(-1, 3))
+        if none[k]
+        else next(effects)
+        for k in range(len(joints))
+    ]
 
 
 def _fit_gaps(

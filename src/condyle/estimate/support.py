@@ -237,13 +237,9 @@ def _contradict_own(take: Take, structure: Structure, pairs: Ints, z: Floats) ->
 
     Nothing is estimated from a file's hierarchy, but who wrote it had reasons: against it no edge is sure.
     """
-    if take.own is None:
-        return {}
-    own = {frozenset(edge) for edge in take.own.edges(take.names)}
-    ends = [frozenset(take.names[body] for body in pair) for pair in structure.fits.pairs]
-    theirs = np.flatnonzero([pair in own for pair in ends])
-    other = [k for k, edge in enumerate(structure.tree.edges) if ends[edge] not in own]
-    found = {k: sorted({int(pair) for pair in theirs} & set(pairs[np.isfinite(z[k])].tolist())) for k in other}
+    theirs = take.find_own_edges(structure.fits.pairs)
+    rivals = np.isfinite(z) & theirs[pairs]
+    found = {int(k): sorted(set(pairs[rivals[k]].tolist())) for k in np.flatnonzero(~theirs[structure.tree.edges])}
     return {k: others for k, others in found.items() if others}
 
 
@@ -255,11 +251,9 @@ def _find_named_against_motion(take: Take, structure: Structure, pairs: Ints, by
     names = weigh_names(structure.between)
     against = names[pairs] > names[structure.tree.edges][:, None]
     beats = np.where(against & ~np.isin(pairs, structure.loops), by_motion, np.inf)
-    own = () if take.own is None else take.own.edges(take.names)
-    theirs = {frozenset(take.index(name) for name in edge) for edge in own}
-    ends = [frozenset(pair) for pair in structure.fits.pairs[structure.tree.edges].tolist()]
+    theirs = take.find_own_edges(structure.fits.pairs[structure.tree.edges])
     found = np.flatnonzero(beats.min(axis=1, initial=np.inf) < -DOUBTED_SD).tolist()
-    return {k: int(pairs[np.argmin(beats[k])]) for k in found if ends[k] not in theirs}
+    return {k: int(pairs[np.argmin(beats[k])]) for k in found if not theirs[k]}
 
 
 def _alike(fits: PairFits, calm: Bools, edge: int) -> list[int]:

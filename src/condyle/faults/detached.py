@@ -18,6 +18,7 @@ from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.graph import components
 from ..maths.robust import median
 from ..maths.series import block_starts, segment_slices
+from ..maths.spool import blocks_of, empty
 from ..model.options import FitOptions
 from ..model.skeleton import Joint, Kind
 from ..model.stage import Change, Decision, Effect
@@ -123,9 +124,12 @@ class PoseBlocks:
     def of(cls, take: Take, digest: Digest) -> PoseBlocks:
         start = block_starts(digest.segment, max(1, take.count_frames(LYING_BLOCK_S, digest.every)))
         seen = np.add.reduceat(digest.seen.astype(np.float64), start, axis=0)
-        total = np.add.reduceat(digest.pose, start, axis=1)  # 0 where not seen
-        pose = total.transpose(1, 2, 0, 3) / np.where(seen > 0, seen, np.nan)[..., None, None]
-        stop = np.append(start[1:], digest.rows)
+        stop, pose = np.append(start[1:], digest.rows), empty((*seen.shape, 3, 4))
+        for some in blocks_of(len(start), int((stop - start).max(initial=1)) * pose[:1].nbytes):
+            first = int(start[some.start])
+            rows = digest.pose[:, first : int(stop[some.stop - 1])]
+            total = np.add.reduceat(rows, start[some] - first, axis=1).transpose(1, 2, 0, 3)  # 0 where not seen
+            np.divide(total, np.where(seen[some] > 0, seen[some], np.nan)[..., None, None], out=pose[some])
         return cls(start, stop, digest.time[start], digest.segment[start], pose, digest)
 
     @cached_property
@@ -176,27 +180,29 @@ def _find_lying(blocks: PoseBlocks, known: Collection[int] = ()) -> Iterator[Lyi
     if not known and not moves(blocks.pose).any():
         return
     for part in segment_slices(blocks.segment):
-        pose = blocks.pose[part]
-        before, after = _count_lying(pose), _count_lying(pose[::-1])
-        for body in range(pose.shape[1]):
-            ends = [slice(part.stop - int(after[body]), part.stop)]
-            if after[body] < len(pose):  # else it lies throughout
-                ends.append(slice(part.start, part.start + int(before[body])))
+        for body in range(blocks.pose.shape[1]):
+            pose = blocks.pose[part, body]
+            before, after = _count_lying(pose), _count_lying(pose[::-1])
+            ends = [slice(part.stop - after, part.stop)]
+            if after < len(pose):  # else it lies throughout
+                ends.append(slice(part.start, part.start + before))
             for rows in ends:
                 if _lies_apart(blocks, body, rows, moves_elsewhere=body not in known):
                     yield LyingStretch(body, rows.start, rows.stop, rows.start == part.start, rows.stop == part.stop)
 
 
-def _count_lying(pose: Floats) -> Ints:
-    """(m,) of mean poses (b, m, 3, 4), how many from the first on are where the first one seen is; those unseen do not
+def _count_lying(pose: Floats) -> int:
+    """How many mean poses (b, 3, 4) of a body, from the first on, are where the first one seen is; those unseen do not
     count against it.
     """
-    known = np.isfinite(pose[..., 0, 0])
-    off = pose - pose[np.argmax(known, axis=0), np.arange(pose.shape[1])]
-    turn = np.sqrt(np.square(off[..., :3]).sum(axis=(2, 3)) / 2)  # of a small angle, that
+    known = np.isfinite(pose[:, 0, 0])
+    off = pose - pose[np.argmax(known)]
+    turn = np.sqrt(np.square(off[..., :3]).sum(axis=(1, 2)) / 2)  # of a small angle, that
     with np.errstate(invalid="ignore"):
-        away = (np.linalg.norm(off[..., 3], axis=2) > LYING_MAX_M) | (turn > LYING_MAX_RAD)
-    return np.where(away.any(axis=0), np.argmax(away, axis=0), len(pose)) * known.any(axis=0)
+        away = (np.linalg.norm(off[..., 3], axis=1) > LYING_MAX_M) | (turn > LYING_MAX_RAD)
+    if not known.any():
+        return 0
+    return int(np.argmax(away)) if away.any() else len(pose)
 
 
 def moves(pose: Floats) -> Bools:
@@ -220,7 +226,7 @@ def _lies_apart(blocks: PoseBlocks, body: int, rows: slice, *, moves_elsewhere: 
     other = np.delete(np.arange(blocks.pose.shape[1]), body)
     if 2 * moves(blocks.rows_of(rows, other)).sum() < blocks.seen[rows, other].any(axis=0).sum():
         return False
-    return not moves_elsewhere or bool(moves(blocks.pose[seen][:, [body]])[0])
+    return not moves_elsewhere or bool(moves(blocks.pose[seen, body][:, None])[0])
 
 
 def _prove_detached(

@@ -212,18 +212,26 @@ def _find_lasting(take: Take, gap: Floats) -> Bools:
 
 def find_suspects(blocks: Blocks) -> list[int]:
     """Bodies whose joints' gaps are not white: alike from block to block, or for long, as they are after a step."""
-    gap = blocks.gap * np.sqrt(blocks.weight)[:, None]  # (b, 3, J)
-    gap = gap / np.maximum(np.sqrt(np.square(gap).sum(axis=(0, 1)) / (3 * blocks.count)), 1e-300)
-    total = np.concatenate([np.zeros((1, *gap.shape[1:])), np.cumsum(gap, axis=0)])
     block, end = np.arange(blocks.count), np.searchsorted(blocks.run, blocks.run, side="right")
+    reaches = 1, max(blocks.count_blocks(CORRELATION_LAG_S), blocks.count // LOOK_BLOCKS)
+    stops = [np.minimum(block + reach + 1, end) for reach in reaches]
+    alike = np.array([_sum_alike(blocks, a, stops) for a in range(len(blocks.pairs))]).T
     bodies = distinct(blocks.pairs)
     own = (blocks.pairs == bodies[:, None, None]).any(axis=2)  # (k, J)
     suspect = np.zeros(len(bodies), dtype=bool)
-    for reach in (1, max(blocks.count_blocks(CORRELATION_LAG_S), blocks.count // LOOK_BLOCKS)):
-        stop = np.minimum(block + reach + 1, end)
-        alike = (gap * (total[stop] - total[block + 1])).sum(axis=(0, 1))  # (J,), of as many products of unit variance
-        suspect |= np.abs(own @ alike) > LOOK_MIN_SE * np.sqrt(3 * (stop - block - 1).sum() * own.sum(axis=1))
+    for stop, one in zip(stops, alike, strict=True):
+        suspect |= np.abs(own @ one) > LOOK_MIN_SE * np.sqrt(3 * (stop - block - 1).sum() * own.sum(axis=1))
     return [int(body) for body in bodies[suspect]]
+
+
+def _sum_alike(blocks: Blocks, joint: int, stops: Sequence[Ints]) -> list[float]:
+    """Products of a joint's gap in each block with those in the blocks behind, up to stops (b,), of as many products of
+    unit variance.
+    """
+    gap = blocks.gap[:, :, joint] * np.sqrt(blocks.weight[:, joint])[:, None]
+    gap /= max(float(np.sqrt(np.square(gap).sum() / (3 * blocks.count))), 1e-300)
+    total = np.concatenate([np.zeros((1, 3)), np.cumsum(gap, axis=0)])
+    return [float((gap * (total[stop] - total[1:])).sum()) for stop in stops]
 
 
 def _least_size(take: Take, blocks: Blocks, body: int) -> float:

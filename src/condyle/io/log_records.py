@@ -166,8 +166,13 @@ def _read_record(log: memoryview, at: int) -> LogRecord | None:
     return LogRecord(kind, payload) if crc32(payload, crc32(kind)) == checksum else None
 
 
-def encode_layout(layout: Layout) -> bytes:
-    """A layout as JSON; every number comes back bit by bit."""
+def encode_frame(number: int, segment: int, device: float, arrival: float, values: NDArray[np.float64]) -> bytes:
+    """What the record of a frame holds: the numbers of the layout `number`, and when [s] they were made and came."""
+    return FRAME_RECORD_HEAD.pack(number, segment, device, arrival) + values.tobytes()
+
+
+def encode_layout(number: int, layout: Layout) -> bytes:
+    """What the record of a layout holds: its number and its JSON, from which every number comes back bit by bit."""
     import msgspec
 
     convention, own = layout.convention, layout.own
@@ -184,15 +189,17 @@ def encode_layout(layout: Layout) -> bytes:
     plain["findings"] = [{name: getattr(one, name) for name in Finding.__dataclass_fields__} for one in layout.findings]
     if own is not None:
         plain["own"] = {"names": own.names, "parent": own.parent.tolist(), "place": own.p_parent_joint.tolist()}
-    return msgspec.json.encode(plain)
+    return LAYOUT_NUMBER.pack(number) + msgspec.json.encode(plain)
 
 
-def decode_layout(payload: bytes | memoryview) -> Layout:
-    """The layout that was encoded; raises CondyleError where it is none."""
+def decode_layout(payload: bytes | memoryview) -> tuple[int, Layout]:
+    """The layout that was encoded and its number; raises CondyleError where it is none."""
     import msgspec
 
+    if len(payload) < LAYOUT_NUMBER.size:
+        raise CondyleError("a layout without its number", code="damaged-file")
     try:
-        found = msgspec.json.decode(payload, type=_wire())
+        found = msgspec.json.decode(payload[LAYOUT_NUMBER.size :], type=_wire())
         convention = msgspec.convert(found.convention, Convention)
         findings = [msgspec.convert(one, Finding) for one in found.findings if one.get("code") in CODES]
         own = None if found.own is None else OwnSkeleton(found.own.names, found.own.parent, found.own.place)
@@ -201,7 +208,8 @@ def decode_layout(payload: bytes | memoryview) -> Layout:
     if own is not None:
         _check_tree(own)
     plain = {name: getattr(found, name) for name in _PLAIN}
-    return Layout(convention=convention, findings=tuple(findings), own=own, **plain)
+    layout = Layout(convention=convention, findings=tuple(findings), own=own, **plain)
+    return LAYOUT_NUMBER.unpack_from(payload)[0], layout
 
 
 def _check_tree(own: OwnSkeleton) -> None:

@@ -17,7 +17,6 @@ from ..io.log_records import (
     FRAME_RECORD,
     FRAME_RECORD_HEAD,
     LAYOUT,
-    LAYOUT_NUMBER,
     LOG_MAGIC,
     Damage,
     Layout,
@@ -78,13 +77,14 @@ class Excerpt:
         """Takes in the next record of the log."""
         if record.kind == LAYOUT:
             payload = bytes(record.payload)
-            self._layouts[LAYOUT_NUMBER.unpack_from(payload)[0]] = decode_layout(payload[LAYOUT_NUMBER.size :])
+            number, layout = decode_layout(payload)
+            self._layouts[number] = layout
             self._layout_records.append(LogRecord(LAYOUT, memoryview(payload)))
         elif record.kind == FRAME_RECORD and len(record.payload) >= FRAME_RECORD_HEAD.size:
-            layout, _, device, arrival = FRAME_RECORD_HEAD.unpack_from(record.payload)
-            if layout not in self._layouts:
+            number, _, device, arrival = FRAME_RECORD_HEAD.unpack_from(record.payload)
+            if number not in self._layouts:
                 return
-            moment = device if self._layouts[layout].clock == "file" else arrival
+            moment = device if self._layouts[number].clock == "file" else arrival
             if not (abs(moment) < LATEST and abs(arrival) < LATEST):  # a damaged log
                 return
             number = int(moment // STRETCH_S)

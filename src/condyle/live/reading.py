@@ -16,7 +16,7 @@ from ..io.format import ReadOptions, apply_options
 from ..io.log_records import Layout
 from ..maths.arrays import Ints
 from ..model.recording import Bodies, Markers, Recording
-from ..prepare.cutting import find_named
+from ..prepare.cutting import find_missing, pick_bodies
 from .source import Packet, Source
 
 FILE_OPTIONS = ("rate", "columns", "format", "start", "stop", "bodies")  # which say nothing of a stream of bodies
@@ -88,26 +88,12 @@ def apply_to_layout(layout: Layout, reading: ReadOptions) -> LayoutWithOptions:
     bodies, markers = Bodies(layout.bodies, place, turned), Markers(layout.markers, points)
     recording = Recording(bodies=bodies, markers=markers, convention=layout.convention)
     layout = replace(layout, convention=apply_options(recording, reading, "stream").convention)
-    names = dict(reading.rename or {})
-    if not (reading.only or reading.drop or names):
+    if not (reading.only or reading.drop or reading.rename):
         return LayoutWithOptions(layout)
-    only, drop = (
-        {name for one in words for name in find_named(one, layout.bodies)} for words in (reading.only, reading.drop)
-    )
-    kept = [b for b, name in enumerate(layout.bodies) if (name in only or not reading.only) and name not in drop]
-    renamed = tuple(names.get(layout.bodies[b], layout.bodies[b]) for b in kept)
-    twice = [name for b, name in enumerate(renamed) if name in renamed[:b]]
-    if twice:
-        raise UsageError(f"two bodies would be named '{twice[0]}'", code="duplicate-name")
+    kept, names = pick_bodies(reading, layout.bodies)
     place, turned, points = layout.split(np.arange(layout.width))
     columns = np.concatenate([part.ravel() for part in (place[kept], turned[kept], points)])
-    return LayoutWithOptions(replace(layout, bodies=renamed), columns)
-
-
-def find_missing(reading: ReadOptions, names: Sequence[str]) -> list[str]:
-    """What only, drop and rename name and no body is called."""
-    missing = [one for one in (*reading.only, *reading.drop) if not find_named(one, names)]
-    return [*missing, *(one for one in reading.rename or {} if one not in names)]
+    return LayoutWithOptions(replace(layout, bodies=names), columns)
 
 
 def leave_missing(reading: ReadOptions, names: Sequence[str]) -> ReadOptions:

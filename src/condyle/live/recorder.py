@@ -15,9 +15,7 @@ from ..io.atomic import flush_file
 from ..io.log_records import (
     END,
     FRAME_RECORD,
-    FRAME_RECORD_HEAD,
     LAYOUT,
-    LAYOUT_NUMBER,
     LOG_MAGIC,
     LOST,
     LOST_COUNT,
@@ -26,6 +24,7 @@ from ..io.log_records import (
     RECORD_MARK,
     Layout,
     Mark,
+    encode_frame,
     encode_layout,
     encode_mark,
     pack_record,
@@ -94,7 +93,7 @@ class Recorder:
                 number = len(self._layouts)
             if values.dtype is not _DOUBLES:
                 values = values.astype(_DOUBLES)
-            payload = FRAME_RECORD_HEAD.pack(number, segment, device, arrival) + values.tobytes()
+            payload = encode_frame(number, segment, device, arrival, values)
             head = RECORD_HEAD.pack(RECORD_MARK, FRAME_RECORD, len(payload), crc32(payload, _FRAME_CHECK))
             try:
                 self._append(b"".join((before, head, payload)))
@@ -121,7 +120,7 @@ class Recorder:
         """Records that come before a frame: how many could not be written, and what its numbers mean."""
         out = self._pack_lost()
         if id(layout) not in self._numbers:
-            out += pack_record(LAYOUT, LAYOUT_NUMBER.pack(len(self._layouts)) + encode_layout(layout))
+            out += pack_record(LAYOUT, encode_layout(len(self._layouts), layout))
         return out
 
     def _pack_lost(self) -> bytes:

@@ -158,7 +158,7 @@ class Session:
     def _form_bodies(self) -> list[Recording]:
         reading = self.reading
         formed = bodies_in([self.excerpt.make_recording()], reading)
-        return [choose_bodies(one, reading.only, reading.drop, reading.rename) for one in formed]
+        return [choose_bodies(one, reading) for one in formed]
 
     def _conventions(self, loaded: Loaded) -> dict[str, Convention]:
         """How the numbers of the only source are read, a unit that was guessed from all of them with it; several are

@@ -149,3 +149,10 @@ def first_seen(p_world_body: Floats, seen: Bools) -> Floats:
         return p_world_body[..., :1, :]
     first = np.argmax(seen, axis=-1)[..., None, None]
     return np.nan_to_num(np.take_along_axis(p_world_body, first, axis=-2))
+
+
+def measure_rms(values: Floats) -> Floats:
+    """Root mean square over the first axis without NaN; NaN where a column has no number."""
+    known = np.isfinite(values)
+    count, total = known.sum(axis=0), np.square(np.where(known, values, 0.0)).sum(axis=0)
+    return np.where(count > 0, np.sqrt(total / np.maximum(count, 1)), np.nan)

@@ -306,6 +306,14 @@ class Take:
         own = [k for k, source in enumerate(self.of_source) if source == number]
         return np.isin(self.segment, own) if self.of_source else np.full(self.frames, number == 0)
 
+    def find_own_edges(self, pairs: Ints) -> Bools:
+        """(P,) pairs of bodies (P, 2) that the skeleton joins which the file brought along."""
+        joined = np.zeros((self.bodies, self.bodies), dtype=bool)
+        for parent, child in () if self.own is None else self.own.edges(self.names):
+            i, j = self.names.index(parent), self.names.index(child)
+            joined[i, j] = joined[j, i] = True
+        return joined[tuple(pairs.T)]
+
     def mask(self, hidden: ArrayLike) -> Take:
         """The same take with the poses in `hidden` (n, m) taken as not seen."""
         gone = freeze_array(hidden, (self.frames, self.bodies), "hidden", np.bool_)

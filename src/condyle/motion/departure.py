@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import UsageError
 from ..findings import Finding
 from ..maths import rotation
-from ..maths.arrays import Floats, freeze
+from ..maths.arrays import Floats, freeze, measure_rms
 from ..maths.threads import keep_arithmetic
 from ..model.motion import Motion, forward, match_bodies
 from ..model.skeleton import Skeleton
@@ -36,7 +36,7 @@ class Departure:
     @property
     def rms(self) -> tuple[Floats, Floats]:
         """(m,) root mean square distance [m] and angle [rad] of each body; NaN for a body that is never known."""
-        return _rms(self.distance), _rms(self.angle)
+        return measure_rms(self.distance), measure_rms(self.angle)
 
     def __str__(self) -> str:
         return self.findings[0].text if self.findings else "no body has both a measured and a played pose"
@@ -54,7 +54,7 @@ def departure(skeleton: Skeleton, motion: Motion, take: Take) -> Departure:
     distance = np.linalg.norm(played.p_world_body - take.p_world_body, axis=-1)
     angle = np.linalg.norm(rotation.between(take.R_world_body, played.R_world_body), axis=-1)
     findings = []
-    usual = _rms(distance)
+    usual = measure_rms(distance)
     if np.isfinite(usual).any():
         worst = int(np.nanargmax(usual))
         most = float(np.nanmax(distance[:, worst]))
@@ -73,11 +73,3 @@ def departure(skeleton: Skeleton, motion: Motion, take: Take) -> Departure:
             )
         )
     return Departure(take.names, distance, angle, tuple(findings))
-
-
-def _rms(values: Floats) -> Floats:
-    """(m,) over the known of (n, m)."""
-    known = np.isfinite(values)
-    count = known.sum(axis=0)
-    total = np.where(known, values, 0.0) ** 2
-    return np.where(count > 0, np.sqrt(total.sum(axis=0) / np.maximum(count, 1)), np.nan)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..findings import Finding, Severity, mm
 from ..maths import rotation
-from ..maths.arrays import Bools, Floats, evenly
+from ..maths.arrays import Bools, Floats, evenly, measure_rms
 from ..maths.robust import Z95
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import Take
@@ -55,7 +55,7 @@ def measure_place_errors(figure: Skeleton, R: Floats, parted: Floats, placed: Bo
     that a joint holds to its axis are turned by what `measure_parting` tells, those without a sensor stand as they did
     as a rule; where a joint is free to part, the place along its axis was never told.
     """
-    apart = [_rms(one) for one in parted]
+    apart = np.nan_to_num(measure_rms(parted.T)).tolist()
     turn = np.where(np.isfinite(R).any(axis=(0, 2, 3)), 0.0, GUESS_SIGMA_RAD)
     for joint, angle in zip(figure.joints, apart, strict=True):
         if joint.kind in HELD:
@@ -118,8 +118,3 @@ def _measure_centre(skeleton: Skeleton, joint: Joint, R: Floats) -> float:
     mean = turn.mean(axis=0) if len(turn) else np.eye(3)
     V = joint.covariance
     return max(float(np.trace(V) - 2 * np.trace(mean @ V[:3, 3:])), 0.0)
-
-
-def _rms(values: Floats) -> float:
-    known = values[np.isfinite(values)]
-    return float(np.sqrt(np.mean(known**2))) if len(known) else 0.0

@@ -182,14 +182,19 @@ class PoseProducts(Additive):
                 np.matmul(left[k].T, X[k], out=gram[k])
         if seen is None:
             return cls(gram, np.full((*batch, m, m), n / 3), *np.empty((3, *batch, 0)))
-        p, w = poses[..., 3], seen.astype(np.float64)
-        met = np.swapaxes(w, -1, -2)
-        own = np.einsum("...xnmr,...xnm->...nmr", poses[..., :3], p).reshape(*batch, n // 3, 3 * m)
-        own = (met @ own).reshape(*batch, m, m, 3)  # [..., partner, body]
-        square = met @ np.einsum("...xnm,...xnm->...nm", p, p)
+        own, square, frames = np.zeros((*batch, m, 3 * m)), np.zeros((*batch, m, m)), np.zeros((*batch, m, m))
+        # A stack of windows is small, and is not cut.
+        for rows in [slice(None)] if batch else blocks_of(n // 3, 2 * POSE_BYTES * m):
+            p, w = poses[..., rows, :, 3], seen[..., rows, :].astype(np.float64)
+            met = np.swapaxes(w, -1, -2)
+            part = np.einsum("...xnmr,...xnm->...nmr", poses[..., rows, :, :3], p)
+            own += met @ part.reshape(*batch, -1, 3 * m)
+            square += met @ np.einsum("...xnm,...xnm->...nm", p, p)
+            frames += met @ w
+        own = own.reshape(*batch, m, m, 3)  # [..., partner, body]
         square = square + np.swapaxes(square, -1, -2)
         own_child = np.swapaxes(own, -3, -2)[..., who, :, :]
-        return cls(gram, (met @ w)[..., who, :], own_child, own[..., who, :, :], square[..., who, :])
+        return cls(gram, frames[..., who, :], own_child, own[..., who, :, :], square[..., who, :])
 
     def lay_out(self, i: Ints, j: Ints) -> PairSums:
         """The sums of pairs (i, j) with the axes of bodies first, M (3, 3, ...), b_child and b_parent (3, ...): numbers

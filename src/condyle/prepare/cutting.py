@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
 import numpy as np
 
 from ..errors import UsageError, suggest
+from ..io.format import ReadOptions
 from ..maths.arrays import Ints
 from ..maths.spool import over_frames, seal
 from ..model.recording import Bodies, PlacedMarker, Recording
@@ -35,46 +36,31 @@ def cut_time(recording: Recording, start: float | None, stop: float | None) -> R
     return recording.at(slice(int(rows[0]), int(rows[-1]) + 1) if whole else rows)
 
 
-def choose_bodies(
-    recording: Recording,
-    only: Sequence[str] = (),
-    drop: Sequence[str] = (),
-    rename: Mapping[str, str] | None = None,
-) -> Recording:
-    """The recording with some of its bodies, under other names.
-
-    only, drop  names in the file, or patterns such as l_*
-    rename      {name in the file: name from now on}
-    """
-    if not (only or drop or rename):
+def choose_bodies(recording: Recording, reading: ReadOptions) -> Recording:
+    """The recording with some of its bodies, under other names, as the options only, drop and rename say."""
+    if not (reading.only or reading.drop or reading.rename):
         return recording
     bodies = recording.bodies
     if bodies is None:
         text = "the options only, drop and rename are for bodies, but this file has markers; form them with --bodies"
         raise UsageError(text, code="option-not-used", path=recording.source)
-    kept = _match(only, bodies.names, recording.source) if only else list(bodies.names)
-    gone = _match(drop, bodies.names, recording.source)
-    kept = [name for name in kept if name not in gone]
-    if not kept:
+    missing = find_missing(reading, bodies.names)
+    if missing:
+        text = f"no body named '{missing[0]}'; {suggest(missing[0], bodies.names)}"
+        raise UsageError(text, code="unknown-body", path=recording.source)
+    try:
+        columns, chosen = pick_bodies(reading, bodies.names)
+    except UsageError as error:
+        raise error.at(recording.source) from None
+    if not columns:
         raise UsageError("has no body left", code="bad-option", path=recording.source)
-    names = dict(rename or {})
-    for old in names:
-        if old not in bodies.names:
-            raise _miss(old, bodies.names, recording.source)
-    columns = [bodies.names.index(name) for name in kept]
-    chosen = Bodies(
-        tuple(names.get(name, name) for name in kept),
-        seal(over_frames(lambda part: part[:, columns], bodies.position)),
-        seal(over_frames(lambda part: part[:, columns], bodies.orientation)),
-    )
-    twice = [name for k, name in enumerate(chosen.names) if name in chosen.names[:k]]
-    if twice:
-        raise UsageError(f"two bodies would be named '{twice[0]}'", code="duplicate-name", path=recording.source)
+    parts = (seal(over_frames(lambda part: part[:, columns], one)) for one in (bodies.position, bodies.orientation))
+    kept, names = {bodies.names[k] for k in columns}, reading.rename or {}
     own = recording.own
     if own is not None:
         own = OwnSkeleton(tuple(names.get(name, name) for name in own.names), own.parent, own.p_parent_joint)
     placed = tuple(_rename_marker(one, names) for one in recording.placed if one.body in kept)
-    return replace(recording, bodies=chosen, own=own, placed=placed)
+    return replace(recording, bodies=Bodies(chosen, *parts), own=own, placed=placed)
 
 
 def _rename_marker(one: PlacedMarker, names: Mapping[str, str]) -> PlacedMarker:
@@ -90,22 +76,26 @@ def _rename_carrier(carried: CarriedCentre | None, names: Mapping[str, str]) -> 
     return None if carried is None else replace(carried, body=names.get(carried.body, carried.body))
 
 
-def _match(patterns: Iterable[str], names: Sequence[str], source: str) -> list[str]:
-    """The names that any of the patterns is; raises where one is none."""
-    found = set[str]()
-    for pattern in patterns:
-        same = find_named(pattern, names)
-        if not same:
-            raise _miss(pattern, names, source)
-        found.update(same)
-    return [name for name in names if name in found]
+def pick_bodies(reading: ReadOptions, names: Sequence[str]) -> tuple[list[int], tuple[str, ...]]:
+    """Which of the bodies the options only and drop leave, and their names from now on; words that are none of theirs
+    say nothing.
+    """
+    only, drop = ({name for one in words for name in find_named(one, names)} for words in (reading.only, reading.drop))
+    columns = [k for k, name in enumerate(names) if (name in only or not reading.only) and name not in drop]
+    new = reading.rename or {}
+    chosen = tuple(new.get(names[k], names[k]) for k in columns)
+    twice = [name for k, name in enumerate(chosen) if name in chosen[:k]]
+    if twice:
+        raise UsageError(f"two bodies would be named '{twice[0]}'", code="duplicate-name")
+    return columns, chosen
+
+
+def find_missing(reading: ReadOptions, names: Sequence[str]) -> list[str]:
+    """What only, drop and rename name and no body is called."""
+    missing = [one for one in (*reading.only, *reading.drop) if not find_named(one, names)]
+    return [*missing, *(one for one in reading.rename or {} if one not in names)]
 
 
 def find_named(pattern: str, names: Sequence[str]) -> list[str]:
     """The name that is the word itself, whatever signs it has; else those that fit it as a pattern such as l_*."""
     return [pattern] if pattern in names else [name for name in names if fnmatchcase(name, pattern)]
-
-
-def _miss(name: str, names: Sequence[str], source: str) -> UsageError:
-    text = f"no body named '{name}'; {suggest(name, names)}"
-    return UsageError(text, code="unknown-body", path=source)

@@ -39,7 +39,7 @@ def find_flips(take: Take) -> tuple[Bools, Bools] | None:
     for body in np.flatnonzero(suspect | gappy):
         for part in segment_slices(file):
             rows = part.start + np.flatnonzero(take.seen[part, body])
-            p = take.p_world_body[rows, body]
+            p = take_rows(take.p_world_body[:, body], rows)
             if not find_opposite(p[:, None]).any():
                 continue
             fresh = np.append(True, (np.diff(p, axis=0) != 0).any(axis=1))  # a sample may stand in many rows

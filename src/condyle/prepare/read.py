@@ -107,7 +107,7 @@ def recordings_in(
     else:  # files side by side have one clock once they are together
         recordings = [share_rows(one) for one in bodies_in(recordings, options, known)]
         recordings = [cut_time(one, options.start, options.stop) for one in recordings]
-    return [choose_bodies(one, options.only, options.drop, options.rename) for one in recordings]
+    return [choose_bodies(one, options) for one in recordings]
 
 
 def _is_in_doubt(recordings: Sequence[Recording], options: ReadOptions) -> bool:

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints, distinct, evenly
 from ..maths.robust import median
-from ..maths.series import SHORTEST_STEP_S
-from ..maths.spool import empty, over_frames
+from ..maths.series import SHORTEST_STEP_S, segment_slices
+from ..maths.spool import POSE_BYTES, blocks_of, empty, over_frames
 from ..model.take import Take
 from ..pairs.digest import STEP_FRAMES
 
@@ -40,7 +40,7 @@ def find_moves(take: Take) -> Moves:
     before, size = _Before(take), measure_nearness(take)
     far = np.maximum(TRACK_JUMP_MIN_STEPS * before.usual_steps(size), 1e-6 * size)
     with np.errstate(invalid="ignore"):
-        frame, body = np.nonzero(before.longest_steps(size) > far)
+        frame, body = np.nonzero(over_frames(lambda step: step > far, before.longest_steps(size)))
     known = before.any(frame, body)
     frame, body = frame[known], body[known]
     kept = before.step(size, frame, body, body)
@@ -79,21 +79,20 @@ class _Before:
 
     def __init__(self, take: Take) -> None:
         self.take = take
-        fresh = np.diff(take.segment, prepend=take.segment[:1]) != 0
-        self._start = np.maximum.accumulate(np.where(fresh, np.arange(take.frames), 0))
-        self._seen: dict[int, Ints] = {}
+        self._starts = np.array([part.start for part in segment_slices(take.segment)], np.int64)
+        self._gaps: dict[int, Ints] = {}  # first frames of the stretches in which a body is not seen
 
     def _last(self, frame: Ints, body: Ints) -> Ints:
-        """(q,) frame of the last sample of a body (q,) before a frame (q,), -1: none."""
+        """(q,) frame of the last sample of a body (q,) before a frame (q,) that is not the first, -1: none."""
         last = frame - 1
         seen = self.take.seen
         for one in distinct(body[~seen[last, body]]):  # the others were seen in the frame before
-            if one not in self._seen:
-                self._seen[one] = np.flatnonzero(seen[:, one])
-            own = body == one
-            samples = np.concatenate([[-1], self._seen[one]])
-            last[own] = samples[np.searchsorted(self._seen[one], frame[own])]
-        near = (last >= self._start[frame]) & (self.take.time[frame] - self.take.time[last] <= TRACK_MAX_GAP_S)
+            if one not in self._gaps:
+                self._gaps[one] = np.flatnonzero(~seen[:, one] & np.append(True, seen[:-1, one]))
+            own = (body == one) & ~seen[last, one]
+            last[own] = self._gaps[one][np.searchsorted(self._gaps[one], last[own], "right") - 1] - 1
+        start = self._starts[np.searchsorted(self._starts, frame, "right") - 1]
+        near = (last >= start) & (self.take.time[frame] - self.take.time[last] <= TRACK_MAX_GAP_S)
         return np.where(near, last, -1)
 
     def any(self, frame: Ints, body: Ints) -> Bools:
@@ -127,6 +126,12 @@ class _Before:
 
     def step(self, size: float, frame: Ints, body: Ints, track: Ints) -> Floats:
         """[m] from where `track` was going to where `body` is in `frame`; rotation counts as way at half the size."""
+        out = np.empty(len(frame))
+        for some in blocks_of(len(frame), 6 * POSE_BYTES):
+            out[some] = self._step(size, frame[some], body[some], track[some])
+        return out
+
+    def _step(self, size: float, frame: Ints, body: Ints, track: Ints) -> Floats:
         take, last = self.take, self._last(frame, track)
         second = np.where(last >= 1, self._last(np.maximum(last, 1), track), -1)
         p, p1, p2 = (take.p_world_body[k, who] for k, who in ((frame, body), (last, track), (second, track)))

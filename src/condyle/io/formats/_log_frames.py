@@ -19,7 +19,6 @@ from ..log_records import (
     FRAME_RECORD,
     FRAME_RECORD_HEAD,
     LAYOUT,
-    LAYOUT_NUMBER,
     LOG_MAGIC,
     LOST,
     LOST_COUNT,
@@ -138,12 +137,10 @@ class LogContents:
         return [_assemble(row) for row in self.stretches.values() if row]
 
     def add_layout(self, payload: memoryview) -> None:
-        if len(payload) < LAYOUT_NUMBER.size:
-            raise CondyleError("a layout without its number", code="damaged-file")
         if len(self.tables) >= MOST_LAYOUTS:
             raise CondyleError(f"more than {MOST_LAYOUTS} changes of its bodies", code="suspicious-size")
-        layout = decode_layout(payload[LAYOUT_NUMBER.size :])
-        self.tables[LAYOUT_NUMBER.unpack_from(payload)[0]] = _LayoutTable(layout)
+        number, layout = decode_layout(payload)
+        self.tables[number] = _LayoutTable(layout)
         self.stretches.setdefault(layout.source, [])
 
     def add_frame(self, payload: memoryview) -> None:

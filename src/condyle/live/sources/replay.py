@@ -148,7 +148,7 @@ def _make_source(file: str, reading: ReadOptions, word: str, factor: float, *, a
         chosen = reading if alone else leave_missing(reading, names)
     except UsageError as error:
         raise error.at(file) from None
-    source = ReplaySource(choose_bodies(recording, chosen.only, chosen.drop, chosen.rename), word, factor)
+    source = ReplaySource(choose_bodies(recording, chosen), word, factor)
     source.sent_names = names
     return source
 
