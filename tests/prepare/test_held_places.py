@@ -70,7 +70,7 @@ def test_feet_that_stand_have_their_place_again_by_rounding_and_were_not_held(ro
     noise = Disturbances(position_noise=0.2 * rounding, orientation_noise=0.003, quantisation=rounding)
     for motion in ("walk", "still"):
         take = figure(motion, noise).take
-        assert find_repeats(take)[1].mean() > 0.01 or rounding < 1e-3
+        assert find_repeats(take)[1].any()
         held, polled = find(take)
         assert held.sum() <= 1
         assert not polled.any()

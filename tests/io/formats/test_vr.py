@@ -107,16 +107,18 @@ def sized(head: str, size: float, count: int = 6) -> str:
         ("pos_{}", "rot_{}", 100.0, ("left", "z", "cm")),
         ("pos_{}", "rot_{}", 1.0, ("left", "y", "m")),
         ("pos_{}", "rot_{}", 1000.0, ("left", "y", None)),
-        ("loc_{}", "rot_{}", 1.0, ("right", None, None)),
-        ("tracker_{}", "q{}", 1.0, ("right", "y", "m")),
-        ("tracker_{}", "q{}", 100.0, ("right", "y", None)),
+        ("loc_{}", "rot_{}", 1.0, ("right", "y", "m")),
+        ("{}", "q{}", 1.0, ("right", "y", "m")),
+        ("{}", "q{}", 100.0, ("right", "y", None)),
     ],
 )
 def test_sizes_of_centimetres_in_the_words_of_an_engine_are_unreals(
     tmp_path: Path, place, turn, size, expected
 ) -> None:
     """They were read as metres with y up: a person of 180 m."""
-    convention = read(tmp_path, sized(header("time", ["a_", "b_", "c_"], place, turn, "xyzw"), size)).convention
+    convention = read(
+        tmp_path, sized(header("time", ["a_tracker_", "b_tracker_", "c_tracker_"], place, turn, "xyzw"), size)
+    ).convention
     assert (convention.handed, convention.up, convention.unit) == expected
     assert convention.rotation == "xyzw"
 

@@ -21,8 +21,6 @@ from ..tables.text import read_text
 from ..tables.vocabulary import TIME_UNITS, ColumnMeaning, Thing, find_stated_unit, read_column_names
 from .csv import looks_like as is_condyle_csv
 
-UNITY = ("rot", "rotation", "rotations")  # a Unity Transform has a position and a rotation, which is a quaternion
-UNREAL = ("loc", "location")  # what Unreal, in cm, calls a position; so does Blender, in m and right-handed
 WORN_MIN_DEVICES = 3  # whose usual distance from each other tells metres from cm
 _DEVICES = re.compile(
     r"(?i)hmd|headset|controller|tracker|vive|lighthouse|lhr|tundra|index_|steamvr|openvr|serial|device|role|basestation"
@@ -113,10 +111,9 @@ def _describe(
     axes, handed, up, own = "not stated", "", "y", "m"
     devices = _find_devices(found)
     unit = plausible_unit(position) if position.shape[1] >= WORN_MIN_DEVICES else own
-    engine = all(device.word in UNITY and device.place_word for device in devices)
-    if engine and unit == "cm":
+    if all(device.is_engines for device in devices) and unit == "cm":
         axes, handed, up, own = "Unreal's by the column names and sizes: left-handed, z up", "left", "z", "cm"
-    elif engine and devices[0].place_word not in UNREAL:
+    elif all(device.is_unitys for device in devices):
         axes, handed = "Unity's by the column names: left-handed, y up", "left"
     elif any(_DEVICES.search(name) for name in names):
         axes, handed = "OpenVR's: right-handed, y up", "right"
