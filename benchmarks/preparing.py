@@ -92,6 +92,15 @@ def stale(take: Take, seed: int) -> tuple[Take, np.ndarray]:
     return replace(take, p_world_body=p, R_world_body=R), mask
 
 
+def unseen(take: Take, seed: int) -> tuple[Take, np.ndarray]:
+    """A tenth of every third sensor's places are held, in runs of a second or more, while the orientation goes on."""
+    mask = lost(take, seed, 0.1, 1.0)
+    mask[0] = False
+    mask[:, np.arange(take.bodies) % 3 > 0] = False
+    rows = device.find_held_rows(mask)
+    return replace(take, p_world_body=np.take_along_axis(take.p_world_body, rows[..., None], axis=0)), mask
+
+
 @dataclass(frozen=True)
 class Fault:
     name: str
@@ -104,6 +113,7 @@ FAULTS = (
     Fault("5 % written as zeros", zeros, "dropout"),
     Fault("5 % parked at one place", parked, "dropout"),
     Fault("10 % frozen, runs of 0.3 s", stale, "frozen-samples"),
+    Fault("10 % of a third of the sensors' places held, runs of 1 s", unseen, "frozen-samples"),
     Fault("every second row a repeat", held(2), "repeated-rows"),
     Fault("a third of the sensors at half the rate", held(2, slice(0, None, 3)), "frozen-samples"),
     Fault("1 % flipped, runs of 50 ms", flipped(0.01, 0.05), "hemisphere-flip"),

@@ -37,7 +37,7 @@ CODES: dict[str, str] = {
     "time-gaps": "frames are missing in the middle of a recording",
     "repeated-rows": "rows that repeat the row before in every sensor; the first of each is kept",
     "dropout": "zeros or one constant pose stand for samples that a device lost; they are masked",
-    "frozen-samples": "a sensor repeats its pose while others move; the repeats are masked",
+    "frozen-samples": "a sensor repeats its pose, or its place, while others move; the repeats are masked",
     "hemisphere-flip": "positions lie mirrored on the other side of a magnetic transmitter; put right or masked",
     "latency": "sensors report late against the others; their poses were moved to when they were measured",
     "common-clock": "streams with clocks of their own were interpolated onto one",

@@ -101,6 +101,22 @@ def test_a_length_that_is_not_one_is_left_for_the_take_to_tell() -> None:
     np.testing.assert_allclose(np.linalg.norm(q, axis=1), 1.02, atol=EXACT)
 
 
+def test_turns_that_begin_and_end_are_interpolated_far_nearer_than_by_arcs() -> None:
+    time, at = np.arange(31) / 15, np.arange(100, 350) / 200
+    swing = Rotation.from_rotvec(0.8 * np.sin(2 * np.pi * time)[:, None] * [0.6, 0.8, 0.0]).as_quat()
+    true = Rotation.from_rotvec(0.8 * np.sin(2 * np.pi * at)[:, None] * [0.6, 0.8, 0.0]).as_quat()
+    _, cubic = interpolate(BodySamples("a", time, np.zeros((31, 3)), swing * (-1.0) ** np.arange(31)[:, None]), at)
+    arc = Slerp(time, Rotation.from_quat(swing))(at).as_quat()
+    assert apart(cubic, true) < 0.25 * apart(arc, true)
+
+
+def test_a_slow_stream_that_lacks_a_sample_is_not_guessed() -> None:
+    fast, slow = np.arange(400) / 100, np.delete(np.arange(32) / 8, 10)
+    _, p, _, _ = resample_streams([stream("fast", fast), stream("slow", slow)])
+    assert np.isnan(p[(fast > slow[9]) & (fast < slow[10]), 1]).all()
+    assert np.isfinite(p[(fast <= slow[9]) | ((fast >= slow[10]) & (fast <= slow[-1])), 1]).all()
+
+
 def test_nothing_is_interpolated_across_a_gap_of_more_than_three_samples() -> None:
     fast = np.arange(400) / 200
     slow = np.delete(np.arange(100) / 50 + 0.001, np.arange(20, 23))  # 4 periods

@@ -254,3 +254,18 @@ def test_twins_are_of_one_part_on_both_sides_and_the_middle_is_its_own() -> None
         "c": Segment("shank", "r"),
     }
     assert mirror_segments(segments) == {"hip": "hip", "a": "b", "b": "a", "c": None}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("HMD", Segment("head")),
+        ("headset", Segment("head")),
+        ("LeftController", Segment("hand", "l")),
+        ("controller_right", Segment("hand", "r")),
+        ("vive_tracker_left_foot", Segment("foot", "l")),
+        ("controller", None),
+    ],
+)
+def test_what_virtual_reality_wears_has_its_segment(name: str, expected: Segment | None) -> None:
+    assert segment_of(name) == expected

@@ -17,8 +17,8 @@ from condyle.prepare.dropouts import (
     find_frozen,
     mask_unmeasured,
     prepare,
-    same_as_before,
 )
+from condyle.prepare.repeats import find_repeats
 from condyle.simulate import Disturbances, human, simulate
 from tests.make import recordings
 
@@ -55,7 +55,7 @@ def only(take: Take, code: str) -> list[Finding]:
 
 
 def dropouts(take: Take) -> np.ndarray:
-    return find_dropouts(take, same_as_before(take))
+    return find_dropouts(take, find_repeats(take)[0])
 
 
 def same_poses(a: Take, b: Take) -> bool:
@@ -108,7 +108,7 @@ def test_exact_bodies_that_come_to_rest_and_leave_it_smoothly_keep_their_poses()
     R = rotation.from_vector(np.stack([np.stack([a, 0.3 * a, 0 * a], 1) for a in (angle, swing, angle + swing)], 1))
     p = R @ np.array([0.0, 0.2, 0.1])
     take = Take(("a", "b", "c"), time, R, p)
-    same = same_as_before(take)
+    same = find_repeats(take)[0]
     assert same[:, 0].sum() > 300
     assert prepare(take) is take
 
@@ -120,7 +120,7 @@ def test_an_exact_body_may_come_to_rest_in_one_step_that_is_short() -> None:
     other = p + np.sin(3 * time)[:, None, None]
     R = np.tile(np.eye(3), (len(step), 2, 1, 1))
     take = Take(("a", "b"), time, R, np.concatenate([p, other], axis=1))
-    assert same_as_before(take)[:, 0].sum() == 50
+    assert find_repeats(take)[0][:, 0].sum() == 50
     assert prepare(take) is take
 
 
@@ -132,7 +132,7 @@ def test_few_decimals_at_rest_are_no_frozen_sensor(rng) -> None:
     other = figure(seconds=10.0).p_world_body[:1, :1] + rng.standard_normal((2400, 1, 3))
     R = rotation.from_euler(np.radians(degrees), "ZYX")[:, None]
     take = Take(("a", "b"), time, np.concatenate([R, R], axis=1), np.concatenate([p[:, None], other], axis=1))
-    same = same_as_before(take)
+    same = find_repeats(take)[0]
     assert same[:, 0].mean() > 0.2
     assert find_frozen(take, same)[:, 0].mean() < 0.01
 
@@ -148,7 +148,7 @@ def test_a_body_of_rounded_markers_is_not_frozen_where_it_is_slow_but_where_it_i
     other = np.tile(np.eye(3), (2400, 1, 1)), rng.standard_normal((2400, 3))
     take = Take(("l_foot", "b"), time, np.stack([R, other[0]], axis=1), np.stack([p, other[1]], axis=1))
     markers = tuple(BodyMarker("l_foot", name, np.array(place)) for name, place in places.items())
-    assert find_frozen(take, same_as_before(take))[:, 0].mean() > 0.1
+    assert find_frozen(take, find_repeats(take)[0])[:, 0].mean() > 0.1
     assert not prepare(replace(take, markers=markers)).findings
     mask = marks(take, (600, 700, 0), (900, 1000, 0))
     held = replace(frozen(take, mask), markers=markers)
@@ -426,7 +426,7 @@ def test_a_sensor_that_can_make_small_steps_comes_to_rest_in_six_of_them() -> No
         steps[10], steps[31:45], steps[[30, 45]] = 0.001, 0.0, last
         p[:, 0, 0] = np.cumsum(steps)
         take = Take(("a",), np.arange(80) / 60, R, p)
-        assert np.flatnonzero(find_frozen(take, same_as_before(take))).tolist() == repeats
+        assert np.flatnonzero(find_frozen(take, find_repeats(take)[0])).tolist() == repeats
 
 
 def test_numbers_that_mean_lost_are_found_beside_bodies_that_are_never_seen() -> None:
@@ -489,6 +489,6 @@ def test_a_noisy_sensor_at_rest_that_is_read_twice_as_fast_as_it_measures_keeps_
     p[:, BODY] = np.repeat(0.5 + 5e-4 * rng.standard_normal((half, 3)), 2, axis=0)[: take.frames]
     R[:, BODY] = np.repeat(rotation.from_vector(5e-4 * rng.standard_normal((half, 3))), 2, axis=0)[: take.frames]
     still = replace(take, R_world_body=R, p_world_body=p)
-    same = same_as_before(still)
+    same = find_repeats(still)[0]
     assert same[:, BODY].sum() == take.frames // 2
     assert not find_frozen(still, same).any()

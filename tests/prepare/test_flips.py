@@ -186,3 +186,16 @@ def test_a_filter_has_eight_samples_on_its_way_to_the_other_side_at_most() -> No
         between = _ways_across(path, 0.02, change)
         assert np.flatnonzero(between).tolist() == (list(range(20, 28)) if count == 8 else [])
         assert np.flatnonzero(change).tolist() == ([28] if count == 8 else [])
+
+
+def test_a_room_that_is_moved_has_no_flips_and_a_transmitter_that_changes_sides_has() -> None:
+    take = figure()
+    middle = take.frames // 2
+    turn = rotation.from_vector(np.array([0.0, 0.0, 1.0]))
+    p, R = take.p_world_body.copy(), take.R_world_body.copy()
+    shift = -p[middle - 1, 3] - turn @ p[middle, 3]  # one comes to its mirror image
+    p[middle:], R[middle:] = p[middle:] @ turn.T + shift, turn @ R[middle:]
+    assert find_flips(replace(take, p_world_body=p, R_world_body=R)) is None
+    flips = find_flips(mirrored(take, np.tile(np.arange(take.frames)[:, None] >= middle + 50, (1, take.bodies))))
+    assert flips is not None
+    assert flips[0].any(axis=0).all()

@@ -292,6 +292,7 @@ def solve_with(source: Recorded, calibration: Fit, options: FitOptions, reading:
     from ..motion.ik import add_turns
     from ..motion.known import Matched, falls_apart, join_matched, match_sensors, name_findings, play_known, split_files
     from ..pipeline import PLAN_OF, prepare_take
+    from ..prepare.held_places import add_held_turns
 
     known = calibration.skeleton
     reading = replace(reading, fix=("swaps",) if options.fixes("swaps") else ())
@@ -309,6 +310,8 @@ def solve_with(source: Recorded, calibration: Fit, options: FitOptions, reading:
                 given = replace(asked, no_fix=(*asked.no_fix, "latency"))
             ready, _, findings, _ = prepare_take(part.take, given, PLAN_OF["default"])
             own = part.turns
+            if asked.prepare and asked.fixes("repeats"):
+                own = add_held_turns(part.take, own)
             if own is not None and ready.frames < part.take.frames:  # rows that repeat whole were dropped
                 when, kept = (one.segment + 1j * one.time for one in (part.take, ready))
                 own = own[np.isin(when, kept)]

@@ -31,7 +31,9 @@ def load_take(source: Recorded, reading: ReadOptions) -> Take:
             raise UsageError(
                 f"'{(others or ['rate'])[0]}' is for files, and the poses are given", code="option-not-used"
             )
-        return source if isinstance(source, Take) else Take.from_matrices(source, rate=reading.rate)
+        from ..prepare.own_rows import share_frames
+
+        return share_frames(source if isinstance(source, Take) else Take.from_matrices(source, rate=reading.rate))
     if isinstance(source, Mapping):
         from ..prepare.together import place_together
 

@@ -9,19 +9,23 @@ import numpy as np
 
 from ..errors import CondyleError
 from ..findings import Finding, list_some
-from ..maths.arrays import Floats, Ints
+from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
-from ..maths.series import SHORTEST_STEP_S
+from ..maths.series import SHORTEST_STEP_S, usual_step
 from ..maths.spool import empty, one_of_many, take_rows
-from ..model.clock import PAUSE
+from ..model.clock import PAUSE, sort_late
 from ..model.take import FARTHEST
 
 LONGEST_GAP_PERIODS = 3.0  # sample periods of a stream; nothing is interpolated across a longer one
+GUESSED_MIN_S = 0.1  # s from which on nothing is interpolated where a sample is missing: people move at up to 10 Hz
+MISSING_MIN_PERIODS = 1.5  # sample periods of a stream, from which on one is
+CUBIC_MIN_COSINE = 0.7  # of half the turn, 90 deg, between two samples, beyond which its way is hardly known
 SAME_STAMP_PERIODS = 0.01  # of the shortest period: stamps nearer than this are one moment, written with few digits
 SAME_RATE_RATIO = 1.25  # streams slower than this many periods of all stamps together do not share one clock
 SILENT_PERIODS = 1.5  # periods of the clock without a stamp, from where on a slower stream gives the time
 MOST_RESAMPLED_NUMBERS = 3 * 10**8  # on the common clock that any streams may take, 2.4 GB
 MOST_EMPTY_SHARE = 20  # times the numbers in the streams: beyond that they have hardly a stamp in common
+MOST_SET_BACK = 20  # times that a clock is set back by less than a PAUSE; one that is more often tells no time
 RESTART_ROWS = 10  # rows that are all back by a PAUSE from so many before, where a clock begins anew; late ones are few
 TOO_LARGE = "holds more poses than are read at once; split the recording"
 
@@ -45,8 +49,8 @@ def resample_streams(streams: Sequence[BodySamples]) -> tuple[Floats, Floats, Fl
 
     Where all stamps are those of one clock, nothing is interpolated and nothing told; a stream that lacks a stamp has
     NaN there. Otherwise the clock is that of the fastest stream (and of the next fastest where that one is silent):
-    positions are interpolated by cubics, orientations along the shortest arc. Across a gap of more than three periods
-    of a stream there is NaN.
+    positions and orientations are interpolated by cubics. Across a longer gap of a stream there
+    is NaN.
     """
     known = [_clean(stream, len(streams)) for stream in streams]
     if not any(len(stream.time) for stream in known):
@@ -77,7 +81,7 @@ def resample_rows(
     time   (n,) [s] of the rows
     cut    gives the samples of a sensor in some rows
     """
-    take = number_takes(time)
+    take = number_takes(time, rows)
     parts = [[cut(k, some[take[some] == number]) for k, some in enumerate(rows)] for number in range(int(take[-1]) + 1)]
     if len(parts) == 1:
         return resample_streams(parts[0])
@@ -87,13 +91,43 @@ def resample_rows(
     return clock, position, orientation, next((told for *_, told in found if told), [])
 
 
-def number_takes(time: Floats) -> Ints:
-    """(n,) how often a clock was set back before each row."""
+def number_takes(time: Floats, rows: Sequence[Ints]) -> Ints:
+    """(n,) how often a clock was set back before each row: far, or by less, where sensors that have these rows then
+    report for a time that they had reported already, which late rows do not.
+    """
     edge = np.full(RESTART_ROWS - 1, np.inf)
     window = np.lib.stride_tricks.sliding_window_view
     latest = window(np.append(time, -edge), RESTART_ROWS).max(axis=1)  # of the rows from each on
     earliest = window(np.append(edge, time), RESTART_ROWS).min(axis=1)  # of those up to each
-    return np.cumsum(np.append(False, latest[1:] < earliest[:-1] - PAUSE)).astype(np.int64)
+    take = np.cumsum(np.append(False, latest[1:] < earliest[:-1] - PAUSE)).astype(np.int64)
+    for _ in range(MOST_SET_BACK):
+        back = [row for own in rows if (row := _find_row_set_back(time, take, own)) is not None]
+        if not back:
+            break
+        take[min(back) :] += 1
+    return take
+
+
+def _find_row_set_back(time: Floats, take: Ints, own: Ints) -> int | None:
+    """The first row from which a clock was set back, by the rows of one sensor; None: it was not.
+
+    A sensor whose clock was set back came to where it was in steps as usual, and does so again; from a late row it
+    jumps there, and to stamps that are too far ahead it had jumped.
+    """
+    stamp, part = time[own], take[own]
+    step, inside = np.diff(stamp), np.diff(part) == 0
+    if not (inside & (step < 0)).any() or sort_late(stamp, part)[0] is not None:
+        return None
+    usual = usual_step(step[inside & (step > 0)])
+    for k in np.flatnonzero(inside & (step < 0)).tolist():
+        again = k + 1 + np.flatnonzero((part[k + 1 :] != part[k]) | (stamp[k + 1 :] > stamp[k]))[:1]
+        jumps = len(again) and part[again[0]] == part[k] and step[again[0] - 1] > MISSING_MIN_PERIODS * usual
+        before = step[max(k - RESTART_ROWS, 0) : k].max(initial=0.0)
+        if jumps or before > max(MISSING_MIN_PERIODS * usual, -0.5 * step[k]):
+            continue
+        between = slice(int(own[k]) + 1, int(own[k + 1]) + 1)  # of all sensors, the first of which was set back
+        return between.start + int(np.argmax(time[between] < 0.5 * (stamp[k] + stamp[k + 1])))
+    return None
 
 
 def interpolate(stream: BodySamples, time: Floats) -> tuple[Floats, Floats]:
@@ -110,38 +144,52 @@ def interpolate(stream: BodySamples, time: Floats) -> tuple[Floats, Floats]:
         )
     left = np.clip(np.searchsorted(t, time, "right") - 1, 0, k - 2)
     step = np.diff(t)
-    joined = step <= LONGEST_GAP_PERIODS * median(step) * (1 + 1e-9)
+    usual = float(median(step)) * (1 + 1e-9)
+    joined = step <= max(MISSING_MIN_PERIODS * usual, min(LONGEST_GAP_PERIODS * usual, GUESSED_MIN_S))
     u = (time - t[left]) / step[left]
     there = (u >= 0) & (u <= 1) & (joined[left] | (u == 0) | (u == 1))
     u = np.where(there, u, 0.0)[:, None]
-    position = _interpolate_cubic(t, p, joined, left, u)
-    quaternion = _interpolate_arc(q[left], q[left + 1], u)
+    whole = np.concatenate([[False], joined[:-1]]) & joined & np.concatenate([joined[1:], [False]])  # four in a row
+    p = np.where(np.abs(p) < FARTHEST, p, np.nan)  # beyond, products of slopes would overflow
+    position = _interpolate_cubic(t, p, whole, left, u)
+    quaternion = _interpolate_turns(t, q, whole, left, u)
     return np.where(there[:, None], position, np.nan), np.where(there[:, None], quaternion, np.nan)
 
 
-def _interpolate_cubic(t: Floats, p: Floats, joined: np.ndarray, left: Ints, u: Floats) -> Floats:
-    """Hermite cubics whose slopes are those of the parabola through three samples; a chord beside a gap."""
-    p = np.where(np.abs(p) < FARTHEST, p, np.nan)  # beyond, products of slopes would overflow
+def _interpolate_turns(t: Floats, q: Floats, whole: Bools, left: Ints, u: Floats) -> Floats:
+    """Quaternions (n, 4): a cubic where four samples in a row turn less than half round, else the shortest arc.
+
+    A length that is not one stays what it is, for the take to tell.
+    """
+    length = np.linalg.norm(q, axis=1, keepdims=True)
+    unit = q / length
+    cosine = (unit[1:] * unit[:-1]).sum(axis=1)
+    unit = unit * np.cumprod(np.append(1.0, np.where(cosine < 0, -1.0, 1.0)))[:, None]
+    arc = _interpolate_arc(q[left], q[left + 1], u)
+    small = np.abs(cosine) > CUBIC_MIN_COSINE
+    whole = whole & small & np.append(True, small[:-1]) & np.append(small[1:], True)
+    cubic = _interpolate_cubic(t, unit, whole, left, u)
+    cubic *= ((1 - u) * length[left] + u * length[left + 1]) / np.linalg.norm(cubic, axis=1, keepdims=True)
+    return np.where(whole[left][:, None] & (u > 0) & (u < 1), cubic, arc)
+
+
+def _interpolate_cubic(t: Floats, p: Floats, whole: Bools, left: Ints, u: Floats) -> Floats:
+    """Hermite cubics whose slopes are those of the parabola through three samples; a chord where not `whole`."""
     step = np.diff(t)[:, None]
     chord = np.diff(p, axis=0) / step
     slope = np.empty_like(p)
     slope[0], slope[-1] = chord[0], chord[-1]
     slope[1:-1] = (step[1:] * chord[:-1] + step[:-1] * chord[1:]) / (step[1:] + step[:-1])
-    before, after = np.concatenate([[False], joined[:-1]]), np.concatenate([joined[1:], [False]])
-    whole = (before & joined & after)[left][:, None]  # four samples in a row; else a straight line
-    a, b, h = p[left], p[left + 1], step[left]
-    start = np.where(whole, slope[left], chord[left]) * h
-    end = np.where(whole, slope[left + 1], chord[left]) * h
+    a, b, h, curved = p[left], p[left + 1], step[left], whole[left][:, None]
+    start = np.where(curved, slope[left], chord[left]) * h
+    end = np.where(curved, slope[left + 1], chord[left]) * h
     v = 1 - u
     cubic = (1 + 2 * u) * v * v * a + u * v * v * start + u * u * (3 - 2 * u) * b - u * u * v * end
     return np.where(u == 0, a, np.where(u == 1, b, cubic))  # a stamp that is met gives back its sample, bit by bit
 
 
 def _interpolate_arc(a: Floats, b: Floats, u: Floats) -> Floats:
-    """Quaternions at the fraction u (n, 1) of the shortest way from a to b (n, 4).
-
-    A length that is not one stays what it is, for the take to tell.
-    """
+    """Quaternions at the fraction u (n, 1) of the shortest way from a to b (n, 4)."""
     b = np.where((a * b).sum(axis=1, keepdims=True) < 0, -b, b)
     ua, ub = a / np.linalg.norm(a, axis=1, keepdims=True), b / np.linalg.norm(b, axis=1, keepdims=True)
     angle = 2 * np.arctan2(np.linalg.norm(ua - ub, axis=1), np.linalg.norm(ua + ub, axis=1))[:, None]
@@ -214,7 +262,7 @@ def _describe(streams: Sequence[BodySamples]) -> Finding:
     said = list_some([f"{each:.4g}" for each in rates], 6, ", ...")
     text = (
         f"the {len(streams)} streams have clocks of their own ({said} Hz) and were interpolated onto the clock of "
-        f"{fastest}; gaps longer than {LONGEST_GAP_PERIODS:.0f} samples stay empty"
+        f"{fastest}; longer gaps stay empty"
     )
     return Finding(
         "common-clock", "info", text, tuple(s.name for s in streams), value=max(rates, default=0.0), unit="Hz"

@@ -38,12 +38,12 @@ _WORDS: dict[Part, str] = {
     "upperspine thoracic "
     "trx trxo rta rtx rumpf brustkorb tronc tronco torace",
     "neck": "neck lowerneck upperneck cervical c7",
-    "head": "head skull hed hedo helmet forehead kopf tete tête cabeza testa",
+    "head": "head skull hed hedo helmet hmd headset forehead kopf tete tête cabeza testa",
     "clavicle": "clavicle clav collar shoulder shldr scapula scap collarbone shoulderblade",
     "upper_arm": "upperarm uparm uarm humerus hum arm bicep biceps upperarmbone oberarm bras brazo braccio",
     "forearm": "forearm farm lowerarm lowarm larm radius rad ulna elbow forearmbone "
     "unterarm avantbras antebrazo avambraccio",
-    "hand": "hand hnd wrist palm mano",
+    "hand": "hand hnd wrist palm controller mano",
     "thigh": "thigh thi femur fem upperleg upleg uleg upperlegbone oberschenkel cuisse muslo coscia",
     "shank": "shank shk shin tibia tib calf leg lowerleg lowleg lleg crus knee unterschenkel",
     "foot": "foot ankle ft fut hindfoot rearfoot midfoot heel calcaneus calcn talus fuss fuß pied pie piede",
@@ -76,7 +76,7 @@ _PREFIX = re.compile(r"[^\W_]+[\W_]+")
 PERSON_MIN_PARTS = 3  # different parts that make what stands before their names that of a person
 _NOISE = {
     "sensor", "segment", "seg", "bone", "body", "joint", "jnt", "rigidbody", "cluster", "tracker", "imu", "def",
-    "plate", "marker", "markers",
+    "plate", "marker", "markers", "vive", "trackerrole",
 }  # fmt: skip
 
 # Which part may hang on which, seen from the pelvis outwards.

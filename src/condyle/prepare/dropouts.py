@@ -19,12 +19,11 @@ from ..maths.spool import POSE_BYTES, blocks_of, hide, over_frames, take_rows
 from ..model.options import FitOptions
 from ..model.stage import Decision
 from ..model.take import Take
-from ..model.values import dataclass
 from .flips import find_flips
+from .held_places import find_held_places
+from .repeats import REST_MAX_LEAST_STEPS, REST_MAX_STEPS, Runs, find_repeats, find_runs
 
 PATH_JUMP_MIN_STEPS = 8.0  # usual steps from which a sample does not continue the path
-REST_MAX_STEPS = 0.3  # of the usual step: a body that comes to rest by itself does so in steps below this
-REST_MAX_LEAST_STEPS = 6.0  # smallest steps that a sensor with few decimals makes at rest
 ROUNDED_STEP_M = 0.002  # m by which markers in whole millimetres, and the body that is formed from them, step at rest
 ALONE_MAX_FRAMES = 2  # frames of a pose of rest at an end of a recording
 RESTING_MAX_STEPS = 4.0  # extent over the rms step of a sensor that stays where it is
@@ -46,7 +45,7 @@ def prepare(take: Take, skip: Collection[str] = ()) -> Take:
     skip  what is left as recorded: "dropouts", "flips", "repeats"
     """
     findings = find_holes(take)
-    same = same_as_before(take)
+    same, places = find_repeats(take)
     ready = take
     if "dropouts" not in skip:
         ready, told = _mask_dropouts(ready, same)
@@ -55,7 +54,10 @@ def prepare(take: Take, skip: Collection[str] = ()) -> Take:
         ready, told = _turn_back(ready)
         findings += told
     if "repeats" not in skip:
-        ready, told = _without_repeats(ready, same & ready.seen)
+        held, polled = find_held_places(ready, same & ready.seen, places & ready.seen)
+        ready, told = _mask_held_places(ready, held)
+        findings += [*_never_seen(ready, places, same), *told]
+        ready, told = _without_repeats(ready, same & ready.seen, polled)
         findings += told
     if findings:
         ready = ready.with_findings((*take.findings, *findings))
@@ -95,72 +97,6 @@ def find_holes(take: Take) -> list[Finding]:
             count=int(hole.sum()),
         )
     ]
-
-
-@dataclass(frozen=True, eq=False)
-class Runs:
-    """Stretches of one sensor's seen samples that are alike, in order.
-
-    rows     (N,)  frame of each sample
-    label    (N,)  run that each sample belongs to
-    first    (K,)  sample with which each run begins
-    length   (K,)  samples in it
-    shift    (K,)  [m] step from the sample before; NaN at the beginning of a segment
-    turn     (K,)  [-] the same of the rotation matrix (Frobenius)
-    near     (K,)  whether the sample before is the frame before
-    """
-
-    rows: Ints
-    label: Ints
-    first: Ints
-    length: Ints
-    shift: Floats
-    turn: Floats
-    near: Bools
-
-    def after(self, values: Floats) -> Floats:
-        """(K,) of the step out of each run; NaN at the last."""
-        return np.append(values[1:], np.nan)
-
-
-def find_runs(take: Take, body: int, alike: Bools) -> Runs:
-    """Runs of a body's seen samples where `alike` (n,) says that a frame is like the seen one before."""
-    rows = np.flatnonzero(take.seen[:, body])
-    new = ~alike[rows]
-    new[:1] = True
-    begins = np.concatenate([[True], np.diff(take.segment[rows]) != 0])[: len(rows)]
-    first = np.flatnonzero(new | begins)
-    before = np.maximum(first - 1, 0)
-    shift, turn = np.empty(len(first)), np.empty(len(first))
-    for part in blocks_of(len(first), 2 * POSE_BYTES):
-        here, there = (rows[first[part]], body), (rows[before[part]], body)
-        shift[part] = np.linalg.norm(take.p_world_body[here] - take.p_world_body[there], axis=1)
-        turn[part] = np.linalg.norm(take.R_world_body[here] - take.R_world_body[there], axis=(1, 2))
-    shift[begins[first]] = turn[begins[first]] = np.nan
-    return Runs(
-        rows,
-        np.cumsum(new | begins) - 1,
-        first,
-        np.diff(np.append(first, len(rows))),
-        shift,
-        turn,
-        (rows[first] - rows[before] == 1) & ~begins[first],
-    )
-
-
-def same_as_before(take: Take) -> Bools:
-    """(n, m) poses that repeat the frame before to the last bit, in the same segment."""
-    out = np.zeros((take.frames, take.bodies), dtype=bool)
-    R = take.R_world_body.reshape(*take.seen.shape, 9)
-    for rows in blocks_of(take.frames - 1, POSE_BYTES * take.bodies):
-        part = slice(rows.start, rows.stop + 1)  # with the first frame of the next block
-        same = take.p_world_body[part][1:, :, 0] == take.p_world_body[part][:-1, :, 0]
-        for values in (take.p_world_body[part], R[part]):
-            frame, body = np.nonzero(same)  # in files with few decimals some numbers are alike by chance
-            same[frame, body] = (values[frame + 1, body] == values[frame, body]).all(axis=1)
-        if same.any():
-            out[part][1:] = same & (np.diff(take.segment[part]) == 0)[:, None]
-    return out
 
 
 def find_dropouts(take: Take, same: Bools) -> Bools:
@@ -301,20 +237,48 @@ def _mask_dropouts(take: Take, same: Bools) -> tuple[Take, list[Finding]]:
     return (take.mask(lost | far) if found else take), found
 
 
-def _without_repeats(take: Take, same: Bools) -> tuple[Take, list[Finding]]:
-    if not same.any():
+def _mask_held_places(take: Take, held: Bools) -> tuple[Take, list[Finding]]:
+    """The take without poses whose place was held: `held_places.add_held_turns` has what is left of them."""
+    found = []
+    for k in np.flatnonzero(held.any(axis=0)):
+        longest, count = int(_run_lengths(held[:, [k]]).max()), int(held[:, k].sum())
+        many_held = count > FEW_REPEATS_SHARE * take.frames
+        text = (
+            f"{take.names[k]}: {many(count, 'place')} {_verb(count)} the one before while it turned and others moved, "
+            f"at most {longest} in a row; masked; "
+        )
+        text += "keep it in sight of the cameras or base stations" if many_held else "so few do no harm"
+        found.append(_describe_marked("frozen-samples", "warning" if many_held else "info", text, take, int(k), held))
+    return (take.mask(held) if found else take), found
+
+
+def _never_seen(take: Take, places: Bools, poses: Bools) -> list[Finding]:
+    """Sensors with one place throughout, which turn: links of a machine do about their own origin."""
+    still, fixed = (one.sum(axis=0) == take.frames - 1 for one in (places, poses))
+    names = [take.names[k] for k in np.flatnonzero(still & ~fixed)] if not still.all() else []
+    ending = "one place throughout while it turns and others move; if it does not turn about itself, it was never in "
+    ending += "sight, and is better left out"
+    return [
+        Finding("frozen-samples", "info", f"{name}: {ending}", (name,), frame=0, count=take.frames) for name in names
+    ]
+
+
+def _without_repeats(take: Take, same: Bools, polled: Bools) -> tuple[Take, list[Finding]]:
+    """polled  (n, m) places that repeat because they are read more often than they are measured."""
+    if not (same.any() or polled.any()):
         return take, []
-    frozen = find_frozen(take, same)
-    whole = np.asarray(frozen.any(axis=1) & (same | ~take.seen).all(axis=1))
+    frozen = find_frozen(take, same) | polled
+    whole = np.asarray(frozen.any(axis=1) & (same | polled | ~take.seen).all(axis=1))
     if take.markers and frozen.any():  # rounding makes one body repeat itself, hardly all of them at once
-        frozen = whole[:, None] | find_frozen(take, same, {marker.body for marker in take.markers})
+        frozen = whole[:, None] | find_frozen(take, same, {marker.body for marker in take.markers}) | polled
     frozen = _with_partners(take, frozen)
     found = [_never_changes(take, int(k)) for k in np.flatnonzero(same.sum(axis=0) == take.frames - 1)]
     found = [] if len(found) == take.bodies else found
     if whole.any():
         count = int(whole.sum())
+        what = "the places of the row" if (polled & ~same)[whole].any() else "the row"
         text = (
-            f"{many(count, 'row')} {_verb(count)} the row before in every sensor; the first of each is kept; "
+            f"{many(count, 'row')} {_verb(count)} {what} before in every sensor; the first of each is kept; "
             "record at the rate at which the device measures"
         )
         found.append(Finding("repeated-rows", "warning", text, frame=int(np.argmax(whole)), count=count))
@@ -325,7 +289,8 @@ def _without_repeats(take: Take, same: Bools) -> tuple[Take, list[Finding]]:
         severity: Severity = (
             "warning" if longest > POLLED_MAX_REPEATS and count > FEW_REPEATS_SHARE * take.frames else "info"
         )
-        text = f"{name}: {many(count, 'pose')} {_verb(count)} the one before while others move, at most {longest} "
+        what = "place" if (polled & ~same)[alone[:, k], k].any() else "pose"
+        text = f"{name}: {many(count, what)} {_verb(count)} the one before while others move, at most {longest} "
         text += "in a row; "
         if severity == "warning":
             text += "masked; check the sensor's connection"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..findings import Finding, many
+from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..maths.series import segment_slices
-from ..maths.spool import blocks, over_frames, take_rows
+from ..maths.spool import blocks, hide, over_frames, take_rows
 from ..model.take import Take
 
 FLIP_MIN_STEPS = 8.0  # usual steps from which a sample does not continue the path
@@ -26,7 +27,8 @@ def find_flips(take: Take) -> tuple[Bools, Bools] | None:
     The transmitter is the origin of the world. A stretch is on the wrong side where -p continues the path and p does
     not; of the two sides the rarer is wrong, or the one farther from the other sensors where both are frequent. Where
     the orientation jumps as well it is not known what the device did: those samples are to be masked, and so are those
-    that a device's filter puts between the two sides. No path goes on from one file to the next. None: nothing, as
+    that a device's filter puts between the two sides. No path goes on from one file to the next, nor where the room was
+    moved. None: nothing, as
     in what cameras saw: people who walk past the origin, out of sight, are on its other side.
     """
     if take.markers:
@@ -36,8 +38,9 @@ def find_flips(take: Take) -> tuple[Bools, Bools] | None:
     gappy = ~take.seen.all(axis=0) & take.seen.any(axis=0)
     turned, unclear = np.zeros((2, take.frames, take.bodies), dtype=bool)
     file = np.array(take.of_source)[take.segment] if take.of_source else np.zeros(take.frames, dtype=np.int64)
+    room = file + np.cumsum(_moves_of_the_room(take)) if suspect.any() and take.bodies > 2 else file
     for body in np.flatnonzero(suspect | gappy):
-        for part in segment_slices(file):
+        for part in segment_slices(room):
             rows = part.start + np.flatnonzero(take.seen[part, body])
             p = take_rows(take.p_world_body[:, body], rows)
             if not find_opposite(p[:, None]).any():
@@ -49,6 +52,24 @@ def find_flips(take: Take) -> tuple[Bools, Bools] | None:
             turned[rows[wrong & clear], body] = True
             unclear[rows[wrong & ~clear], body] = True
     return (turned, unclear) if turned.any() or unclear.any() else None
+
+
+def _moves_of_the_room(take: Take) -> Bools:
+    """(n,) frames into which most sensors jump as one rigid thing, as where a headset is recentred."""
+    step = over_frames(lambda p, q: np.linalg.norm(q - p, axis=2), take.p_world_body[:-1], take.p_world_body[1:])
+    usual = median(hide(step, step == 0))  # a sample may stand in many rows
+    with np.errstate(invalid="ignore"):
+        far = FLIP_MIN_STEPS * usual
+        jumps = 2 * (step > far).sum(axis=1) > np.isfinite(step).sum(axis=1)
+    found = np.zeros(take.frames, dtype=bool)
+    for frame in (np.flatnonzero(jumps) + 1).tolist():
+        both = take.seen[frame - 1] & take.seen[frame]
+        R, p = (values[frame - 1 : frame + 1, both] for values in (take.R_world_body, take.p_world_body))
+        turn = rotation.project((R[1] @ np.swapaxes(R[0], -1, -2)).sum(axis=0))
+        before, after = p - np.median(p, axis=1, keepdims=True)
+        off = after - before @ turn.T
+        found[frame] = 2 * (np.linalg.norm(off - np.median(off, axis=0), axis=1) < far[both]).sum() > both.sum()
+    return found
 
 
 def find_opposite(p: Floats) -> Bools:

@@ -8,9 +8,11 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import median
-from ..maths.spool import over_frames
+from ..maths.series import segment_slices
+from ..maths.spool import over_frames, take_rows
 from ..model.clock import sort_late
 from ..model.recording import QUATERNIONS, Bodies, Recording
+from ..model.take import Take
 
 SEEN_MAX_SHARE = 0.75  # of a glance at the rows, from which on a sensor is in all but some of them
 GLANCE_ROWS = 200  # rows that are glanced at first
@@ -35,7 +37,8 @@ def share_rows(recording: Recording) -> Recording:
         return recording
     from ..io.resample import BodySamples, number_takes, resample_rows
 
-    rows, take = [np.flatnonzero(one) for one in seen.T], number_takes(time)
+    rows = [np.flatnonzero(one) for one in seen.T]
+    take = number_takes(time, rows)
     if not all(_runs_on(time[own], take[own]) for own in rows):
         return recording
     clock, position, orientation, told = resample_rows(
@@ -49,6 +52,33 @@ def share_rows(recording: Recording) -> Recording:
         time=np.asarray(clock),
         findings=(*recording.findings, *told),
     )
+
+
+def share_frames(take: Take) -> Take:
+    """The same of a take whose poses are given."""
+    if not take.timed or take.markers or take.bodies < 2 or not take.frames:
+        return take
+    if take.seen[evenly(take.frames, GLANCE_ROWS)].mean(axis=0).min() > SEEN_MAX_SHARE:
+        return take
+    if not _have_rows_of_their_own(take.seen):
+        return take
+    from ..io.resample import BodySamples, resample_streams
+    from ..maths.rotation import from_quaternion, to_quaternion
+
+    def cut(k: int, part: slice) -> BodySamples:
+        own = part.start + np.flatnonzero(take.seen[part, k])
+        R, p = take_rows(take.R_world_body[:, k], own), take_rows(take.p_world_body[:, k], own)
+        return BodySamples(take.names[k], take.time[own], p, to_quaternion(R))
+
+    found, number = [], []
+    for part in segment_slices(take.segment):
+        if take.seen[part].any():
+            found.append(resample_streams([cut(k, part) for k in range(take.bodies)]))
+            number.append(np.full(len(found[-1][0]), take.segment[part.start]))
+    time, p, q = (np.concatenate([one[k] for one in found]) for k in range(3))
+    told = next((told for *_, told in found if told), [])
+    shared = take.with_poses(time, np.concatenate(number), from_quaternion(q), p, np.isfinite(p).all(axis=2))
+    return shared.with_findings((*take.findings, *told))
 
 
 def _find_seen(bodies: Bodies, rows: slice | np.ndarray) -> Bools:

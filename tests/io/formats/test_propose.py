@@ -155,6 +155,21 @@ def test_named_angles_have_an_order_and_those_about_axes_have_none(path: Path) -
     assert "rotation" not in toml
 
 
+@pytest.mark.parametrize(("place", "unity"), [("pos", True), ("position", True), ("loc", False)])
+def test_angles_that_are_called_as_in_unity_are_in_its_order(path: Path, place: str, unity: bool) -> None:
+    """They were read as ZYX, whose columns no other order could be read from."""
+    p, _ = motion(2)
+    degrees = 100 * p[..., [1, 2, 0]]  # about x, y and z
+    names = ",".join(f"{body}_{what}_{axis}" for body in "ab" for what in (place, "rot") for axis in "xyz")
+    columns = [part[:, k] for k in range(2) for part in (p, degrees)]
+    written(path, np.arange(len(p))[:, None] / 60, *columns, head=f"time,{names}\n")
+    recording = read_as_proposed(path)
+    assert (recording.convention.handed, recording.convention.up) == (("left", "y") if unity else ("right", None))
+    wanted = degrees[..., [1, 0, 2] if unity else [2, 1, 0]]
+    np.testing.assert_allclose(recording.bodies.orientation, wanted, atol=1e-5)
+    assert ('# rotation = "YXZ"' in (proposed(path)[1].toml or "")) == unity
+
+
 def test_four_columns_of_unit_length_are_a_quaternion_whatever_their_names(path: Path) -> None:
     p, R = motion(1)
     toml, _ = proposed(written(path, p, rotation.to_quaternion(R), head="x,y,z,Rot1,Rot2,Rot3,Rot4\n"))

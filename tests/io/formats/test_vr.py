@@ -91,6 +91,38 @@ def test_a_unity_log_is_left_handed_with_y_up_and_in_metres(tmp_path: Path) -> N
     np.testing.assert_allclose(recording.time, np.round(np.arange(6) / 90, 6), atol=EXACT)
 
 
+def sized(head: str, size: float, count: int = 6) -> str:
+    """Rows of three devices that stand 0.3 of this size apart."""
+    cells = [
+        ",".join(f"{size * (0.3 * device + 0.01 * k):.6f},{size},{size},0,0,0,1" for device in range(3))
+        for k in range(count)
+    ]
+    return head + "\n" + "\n".join(f"{k / 90:.6f},{row}" for k, row in enumerate(cells)) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("place", "turn", "size", "expected"),
+    [
+        ("Loc{}", "Rot{}", 100.0, ("left", "z", "cm")),
+        ("pos_{}", "rot_{}", 100.0, ("left", "z", "cm")),
+        ("pos_{}", "rot_{}", 1.0, ("left", "y", "m")),
+        ("pos_{}", "rot_{}", 1000.0, ("left", "y", None)),
+        ("loc_{}", "rot_{}", 1.0, ("right", "y", "m")),
+        ("{}", "q{}", 1.0, ("right", "y", "m")),
+        ("{}", "q{}", 100.0, ("right", "y", None)),
+    ],
+)
+def test_sizes_of_centimetres_in_the_words_of_an_engine_are_unreals(
+    tmp_path: Path, place, turn, size, expected
+) -> None:
+    """They were read as metres with y up: a person of 180 m."""
+    convention = read(
+        tmp_path, sized(header("time", ["a_tracker_", "b_tracker_", "c_tracker_"], place, turn, "xyzw"), size)
+    ).convention
+    assert (convention.handed, convention.up, convention.unit) == expected
+    assert convention.rotation == "xyzw"
+
+
 def test_an_openvr_log_is_right_handed(tmp_path: Path) -> None:
     recording = read(tmp_path, SMALL["OpenVR"])
     assert (recording.convention.handed, recording.convention.up, recording.convention.unit) == ("right", "y", "m")

@@ -17,12 +17,13 @@ from ..tables.guess import find_quaternions, find_time_unit, guess
 from ..tables.rows import read_number
 from ..tables.table import TRUTHS, Table, find_table
 from ..tables.text import first_block, to_utf8, unify_line_ends
-from ..tables.vocabulary import TIME_UNITS, ColumnMeaning, read_column_names
+from ..tables.vocabulary import TIME_UNITS, ColumnMeaning, Thing, read_column_names
 from ..toml_file import spell_key, spell_value
 
 PROPOSED_FROM_BYTES = 2**21  # of a file that are looked at
 PROPOSED_FROM_ROWS = 5000
 ANGLES_NOTE = "the order of the angles cannot be told from their numbers; try others"
+UNITY_NOTE = "Unity's, as the columns are called; without the mark it is not compared with the motion"
 NAMED_NOTE = "as the columns are named; without the mark it is not compared with the motion"
 ORDER_NOTE = 'the order of a quaternion cannot be told from one column group: compare the fit with "{other}"'
 
@@ -68,7 +69,7 @@ class _Draft:
         else:
             self.head.append('# unit = "mm"  # not stated: give it if you know it')
 
-    def add_rotation(self, kind: str, word: str, turns: Floats) -> None:
+    def add_rotation(self, kind: str, thing: Thing | None, turns: Floats) -> None:
         """The line `rotation`; commented out where only the motion can tell it, so that it does not count as given."""
         if kind == "matrix":
             self.head.append(f'rotation = "{kind}"')
@@ -80,7 +81,10 @@ class _Draft:
         else:
             largest = float(np.nanmax(np.abs(turns), initial=0.0))
             degrees = largest > 2 * np.pi + 0.1
-            self.head.append(f'# rotation = "ZYX"  # {NAMED_NOTE if word == "turns" else ANGLES_NOTE}')
+            order, note = "ZYX", NAMED_NOTE if thing is not None and thing.word == "turns" else ANGLES_NOTE
+            if thing is not None and thing.is_unitys:
+                order, note = "YXZ", UNITY_NOTE
+            self.head.append(f'# rotation = "{order}"  # {note}')
             doubt = "" if degrees else "  # none exceeds two pi; angles in degrees could be small"
             self.head.append(f"degrees = {str(degrees).lower()}{doubt}")
             self.reasons.append(f"the largest angle is {largest:.4g}: {'degrees' if degrees else 'radians'}")
@@ -161,14 +165,17 @@ def _describe_narrow(values: Floats) -> str:
 
 def _propose_by_names(table: Table, names: ColumnMeaning, values: Floats, stem: str) -> MapProposal:
     draft = _Draft(table)
-    things = names.bodies or names.markers
+    things = [_order_angles(thing) for thing in names.bodies or names.markers]
     draft.reasons.append(f"the column names speak of {len(things)} {'bodies' if names.bodies else 'markers'}")
     draft.add_unit()
     kinds = {thing.kind for thing in things if thing.rotation}
     if len(kinds) > 1:
         return MapProposal(None, ("the bodies have rotations of different kinds, " + " and ".join(sorted(kinds)),))
     if kinds:
-        draft.add_rotation(kinds.pop(), things[0].word, values[:, [k for thing in things for k in thing.rotation]])
+        draft.add_rotation(kinds.pop(), things[0], values[:, [k for thing in things for k in thing.rotation]])
+        if things[0].kind == "angles" and things[0].is_unitys:
+            draft.head += ['handed = "left"', 'up = "y"']
+            draft.reasons.append("position and rotation are called as in Unity, whose world is left-handed with y up")
     long = names.sensor is not None and len(things) == 1 and not things[0].name
     draft.add_time(names.time, names.time_unit, values, long)
     if long and names.sensor is not None:
@@ -191,6 +198,14 @@ def _propose_by_names(table: Table, names: ColumnMeaning, values: Floats, stem: 
     return draft.proposal()
 
 
+def _order_angles(thing: Thing) -> Thing:
+    """The thing with its angles about Z, Y and X in the order in which Unity turns, about Y, X and Z, if it says so."""
+    if thing.kind != "angles" or not thing.is_unitys:
+        return thing
+    z, y, x = thing.rotation
+    return replace(thing, rotation=(y, x, z))
+
+
 def _propose_by_numbers(table: Table, names: ColumnMeaning, values: Floats, stem: str) -> MapProposal:
     found = guess(values, names.time)
     if isinstance(found, str):
@@ -199,7 +214,7 @@ def _propose_by_numbers(table: Table, names: ColumnMeaning, values: Floats, stem
     draft.reasons += found.reasons
     draft.add_unit()
     if found.kind:
-        draft.add_rotation(found.kind, "", values[:, [k for pose in found.poses for k in pose.rotation]])
+        draft.add_rotation(found.kind, None, values[:, [k for pose in found.poses for k in pose.rotation]])
     draft.add_time(found.time if names.time is None else names.time, names.time_unit, values, False)
     for k, pose in enumerate(found.poses):
         name = stem if len(found.poses) == 1 else f"{'body' if found.kind else 'marker'}{k + 1}"

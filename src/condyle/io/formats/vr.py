@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import CondyleError
-from ...maths.arrays import Ints
+from ...maths.arrays import Floats, Ints
 from ...maths.spool import hide, over_frames
-from ...model.recording import QUATERNIONS, Bodies, Convention, Recording
+from ...model.recording import QUATERNIONS, Bodies, Convention, Recording, plausible_unit
 from ..format import Format, ReadOptions
 from ..tables.guess import find_time_unit
 from ..tables.long_rows import gather_frames, number_sensors
@@ -21,7 +21,7 @@ from ..tables.text import read_text
 from ..tables.vocabulary import TIME_UNITS, ColumnMeaning, Thing, find_stated_unit, read_column_names
 from .csv import looks_like as is_condyle_csv
 
-UNITY = ("rot", "rotation", "rotations")  # a Unity Transform has a position and a rotation, which is a quaternion
+WORN_MIN_DEVICES = 3  # whose usual distance from each other tells metres from cm
 _DEVICES = re.compile(
     r"(?i)hmd|headset|controller|tracker|vive|lighthouse|lhr|tundra|index_|steamvr|openvr|serial|device|role|basestation"
 )
@@ -65,12 +65,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     findings = describe_truncation(len(values), None, cut)
     position, quaternion = poses[..., :3], poses[..., 3:]
     names = _make_labels([device.name or path.stem.strip() or "device" for device in devices])
-    convention, facts = _describe(found, table.names, long)
-    unit, rate = find_stated_unit(table.comments), table.rate
-    if unit is not None:
-        convention, facts["length"] = convention.but(unit=unit, stated=convention.stated | {"unit"}), unit
-    if rate is not None:
-        facts["rate"] = f"{rate:g} Hz"
+    rotation = devices[0].kind
     if long:
         names, device = _name_devices(words[0])
         frames = gather_frames(
@@ -80,10 +75,16 @@ def read(path: Path, options: ReadOptions) -> Recording:
             quaternion[:, 0],
             time=stamps,
             frame=None if frame is None else values[:, frame],
-            rotation=convention.rotation,
+            rotation=rotation,
         )
         stamps, position, quaternion = frames.time, frames.position, frames.orientation
         findings += frames.findings
+    convention, facts = _describe(found, table.names, long, position)
+    unit, rate = find_stated_unit(table.comments), table.rate
+    if unit is not None:
+        convention, facts["length"] = convention.but(unit=unit, stated=convention.stated | {"unit"}), unit
+    if rate is not None:
+        facts["rate"] = f"{rate:g} Hz"
     return Recording(
         bodies=Bodies(names, position, quaternion),
         time=stamps,
@@ -100,22 +101,30 @@ def _find_devices(found: ColumnMeaning) -> tuple[Thing, ...]:
     return bodies if len(bodies) == len(found.bodies) else ()
 
 
-def _describe(found: ColumnMeaning, names: Sequence[str], long: bool) -> tuple[Convention, dict[str, str]]:
+def _describe(
+    found: ColumnMeaning, names: Sequence[str], long: bool, position: Floats
+) -> tuple[Convention, dict[str, str]]:
     """What the words of the header say of the program: metres and y up in Unity, whose world is left-handed, and in
-    OpenVR; a table of poses from anywhere says nothing. The names state the quaternion's order.
+    OpenVR; a table of poses from anywhere says nothing. The names state the quaternion's order. Sizes of cm (n, m, 3)
+    in the words of a game engine are Unreal's, whose world is left-handed too; in others the sizes tell the unit.
     """
-    axes, handed, stated = "not stated", "", frozenset({"rotation"})
+    axes, handed, up, own = "not stated", "", "y", "m"
     devices = _find_devices(found)
-    order = devices[0].kind
-    if all(device.word in UNITY and device.place_word for device in devices):
-        axes, handed = "Unity's by the column names: left-handed, y up, m", "left"
+    unit = plausible_unit(position) if position.shape[1] >= WORN_MIN_DEVICES else own
+    if all(device.is_engines for device in devices) and unit == "cm":
+        axes, handed, up, own = "Unreal's by the column names and sizes: left-handed, z up", "left", "z", "cm"
+    elif all(device.is_unitys for device in devices):
+        axes, handed = "Unity's by the column names: left-handed, y up", "left"
     elif any(_DEVICES.search(name) for name in names):
-        axes, handed = "OpenVR's: right-handed, y up, m", "right"
+        axes, handed = "OpenVR's: right-handed, y up", "right"
+    if handed and unit == own:
+        axes += f", {own}"
     rows = "one per device and frame" if long else "one per frame"
     facts = {"rotation": "quaternion, as the columns are named", "axes": axes, "rows": rows}
+    convention = Convention(devices[0].kind, stated=frozenset({"rotation"}))
     if not handed:
-        return Convention(order, stated=stated), facts
-    return Convention(order, unit="m", handed=handed, up="y", stated=stated), facts
+        return convention, facts
+    return convention.but(unit=own if unit == own else None, handed=handed, up=up), facts
 
 
 def _name_devices(words: Sequence[str]) -> tuple[tuple[str, ...], Ints]:

@@ -55,6 +55,8 @@ _OTHER = re.compile(
 )
 _AXIS_OF = {"roll": "X", "pitch": "Y", "yaw": "Z"}
 _AXIS_OF |= {"heading": "Z", "azimuth": "Z", "azim": "Z", "az": "Z", "elevation": "Y", "elev": "Y", "el": "Y"}
+ENGINE_TURNS = ("rot", "rotation", "rotations")  # a Transform of Unity has a position and a rotation, and of Unreal
+UNREAL = ("loc", "location")  # a location; so does an object of Blender, in m and right-handed
 TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}  # s
 SPELLED_TIME_UNITS = {
     "s": "s", "sec": "s", "secs": "s", "seconds": "s", "ms": "ms", "msec": "ms", "milliseconds": "ms", "us": "us",
@@ -121,6 +123,15 @@ class Thing:
     kind: str = ""
     word: str = ""
     place_word: str = ""
+
+    @property
+    def is_engines(self) -> bool:
+        """Whether it is called as the transforms of Unity and Unreal are."""
+        return self.word in ENGINE_TURNS and bool(self.place_word)
+
+    @property
+    def is_unitys(self) -> bool:
+        return self.is_engines and self.place_word not in UNREAL
 
 
 @dataclass(frozen=True)

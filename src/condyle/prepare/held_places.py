@@ -1,0 +1,111 @@
+"""Places that a device holds while it does not see a sensor: its gyroscope goes on to tell the orientation alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..maths.arrays import Bools, Floats, Ints
+from ..maths.robust import median
+from ..maths.spool import over_frames, seal
+from ..model.take import Take
+from .repeats import REST_MAX_LEAST_STEPS, REST_MAX_STEPS, Runs, find_repeats, find_runs
+
+JUMP_MIN_TIMES = 3.0  # the longest of the steps around, from which a step makes up for those that were not told
+JUMP_REACH_RUNS = 3  # steps around that it is held against
+POLLED_MOST_SAMPLES = 4  # in a run of a place that is merely read more often than it is measured
+LEVER_MIN_M = 0.03  # m from a sensor to the point about which its bone turns: nobody wears one nearer to a joint
+
+
+def find_held_places(take: Take, poses: Bools, places: Bools) -> tuple[Bools, Bools]:
+    """(n, m) repeats of a sensor's place while it turned and went on, and those of a sensor whose places are read more
+    often than they are measured; the first of each run is fresh and is marked in neither.
+
+    poses, places  (n, m) what repeats the frame before, see `find_repeats`
+
+    A sensor that rests has its place again where it has few decimals, and one that turns about itself. A place that was
+    held shows when it is left: in one step the sensor goes all the way that was not told, and on in small ones, alone.
+    Or it was left unseen, and the sensor stopped at once, to the last bit, but turned by what would have moved it.
+    Where most runs of a sensor are such, all are.
+    """
+    held, polled = np.zeros((2, take.frames, take.bodies), dtype=bool)
+    turned = places & ~poses
+    if not turned.any():
+        return held, polled
+    formed = {marker.body for marker in take.markers}  # place and orientation are of the same markers
+    rests = np.asarray((poses & ~(poses | ~take.seen).all(axis=0)).any(axis=1))
+    for body in np.flatnonzero(turned.any(axis=0)):
+        again = places[:, body] & (take.p_world_body[:, body] != 0).any(axis=1)  # zeros are a dropout
+        runs = find_runs(take, int(body), again)
+        step = np.abs(np.diff(take.p_world_body[runs.rows[runs.first], body], axis=0))
+        if take.names[body] in formed or not step.any():
+            continue
+        turns = np.add.reduceat(turned[runs.rows, body] & again[runs.rows], runs.first) > 0
+        rounding = REST_MAX_LEAST_STEPS * float(step[step > 0].min())
+        small = max(REST_MAX_STEPS * float(median(np.linalg.norm(step, axis=1))), rounding)
+        if _is_polled(runs, turns, rounding):
+            polled[runs.rows, body] = again[runs.rows] & (turns & (runs.length <= POLLED_MOST_SAMPLES))[runs.label]
+            turns &= runs.length > POLLED_MOST_SAMPLES
+        marked = turns & _jumps_on(take, int(body), runs, small)
+        marked |= turns & _stops_short(take, int(body), runs, small, rests)
+        marked = turns if 2 * marked.sum() >= turns.sum() else marked
+        held[runs.rows, body] = again[runs.rows] & marked[runs.label]
+    return held, polled
+
+
+def add_held_turns(take: Take, turns: Floats | None) -> Floats | None:
+    """(n, m, 3, 3) rotations of sensors without a position, and of those whose place was held; NaN elsewhere."""
+    held, _ = find_held_places(take, *find_repeats(take))
+    if not held.any():
+        return turns
+
+    def join(held: Bools, R: Floats, *own: Floats) -> Floats:
+        R = np.asarray(np.where(held[..., None, None], R, np.nan))
+        return np.asarray(np.where(np.isfinite(own[0]), own[0], R)) if own else R
+
+    return seal(over_frames(join, held, take.R_world_body, *([] if turns is None else [turns])))
+
+
+def _is_polled(runs: Runs, turns: Bools, rounding: float) -> bool:
+    """Whether short runs (K,) are most of what a sensor tells, left as a rule by more than steps of `rounding` [m]."""
+    short = turns & (runs.length <= POLLED_MOST_SAMPLES)
+    leave = runs.after(np.where(runs.near, runs.shift, np.nan))
+    with np.errstate(invalid="ignore"):
+        goes = short & (leave > rounding)
+    return bool(2 * short.sum() > len(turns) and 2 * goes.sum() > short.sum())
+
+
+def _jumps_on(take: Take, body: int, runs: Runs, small: float) -> Bools:
+    """(K,) runs that a sensor leaves by a step that is far longer than those after it, and than any `small` one [m]."""
+    step = np.where(runs.near, runs.shift, np.nan)
+    leave = runs.after(step)
+    later = np.full(len(step), -np.inf)
+    for ahead in range(2, 2 + JUMP_REACH_RUNS):
+        later[:-ahead] = np.fmax(later[:-ahead], step[ahead:])
+    with np.errstate(invalid="ignore"):
+        jumps = (leave > small) & (leave > JUMP_MIN_TIMES * later)
+    for k in np.flatnonzero(jumps):
+        jumps[k] = _is_alone(take, body, int(runs.rows[runs.first[k + 1]]))
+    return np.asarray(jumps)
+
+
+def _is_alone(take: Take, body: int, frame: int) -> bool:
+    """Whether most other sensors go on into a frame as they do after it: the room was not moved."""
+    part = take.p_world_body[frame - 1 : frame + 2 + JUMP_REACH_RUNS]
+    step = np.linalg.norm(np.diff(np.delete(part, body, axis=1), axis=0), axis=2)
+    with np.errstate(invalid="ignore"):
+        jumped = step[0] > JUMP_MIN_TIMES * np.fmax.reduce(step[1:], axis=0, initial=0.0)
+    return bool(2 * jumped.sum() <= np.isfinite(step[0]).sum())
+
+
+def _stops_short(take: Take, body: int, runs: Runs, small: float, rests: Bools) -> Bools:
+    """(K,) runs into which a sensor comes by more than a `small` step [m], and then turns by what would have moved it
+    as far. Not where others rest (n,) to the last bit: exact machines do, axis by axis.
+    """
+    found = np.zeros(len(runs.first), dtype=bool)
+    with np.errstate(invalid="ignore"):
+        stops = (runs.length > 1) & runs.near & (runs.shift > small)
+    for k in np.flatnonzero(stops):
+        rows: Ints = runs.rows[runs.first[k] : runs.first[k] + runs.length[k]]
+        turn: Floats = np.linalg.norm(take.R_world_body[rows, body] - take.R_world_body[rows[0], body], axis=(1, 2))
+        found[k] = LEVER_MIN_M * turn.max() / np.sqrt(2) > small and 2 * rests[rows].sum() < len(rows)
+    return found

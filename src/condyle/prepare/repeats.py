@@ -1,0 +1,79 @@
+"""Samples of a sensor that repeat the one before to the last bit: whole poses, or places alone."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..maths.arrays import Bools, Floats, Ints
+from ..maths.spool import POSE_BYTES, blocks_of
+from ..model.take import Take
+from ..model.values import dataclass
+
+REST_MAX_STEPS = 0.3  # of the usual step: a body that comes to rest by itself does so in steps below this
+REST_MAX_LEAST_STEPS = 6.0  # smallest steps that a sensor with few decimals makes at rest
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Stretches of one sensor's seen samples that are alike, in order.
+
+    rows     (N,)  frame of each sample
+    label    (N,)  run that each sample belongs to
+    first    (K,)  sample with which each run begins
+    length   (K,)  samples in it
+    shift    (K,)  [m] step from the sample before; NaN at the beginning of a segment
+    turn     (K,)  [-] the same of the rotation matrix (Frobenius)
+    near     (K,)  whether the sample before is the frame before
+    """
+
+    rows: Ints
+    label: Ints
+    first: Ints
+    length: Ints
+    shift: Floats
+    turn: Floats
+    near: Bools
+
+    def after(self, values: Floats) -> Floats:
+        """(K,) of the step out of each run; NaN at the last."""
+        return np.append(values[1:], np.nan)
+
+
+def find_runs(take: Take, body: int, alike: Bools) -> Runs:
+    """Runs of a body's seen samples where `alike` (n,) says that a frame is like the seen one before."""
+    rows = np.flatnonzero(take.seen[:, body])
+    new = ~alike[rows]
+    new[:1] = True
+    begins = np.concatenate([[True], np.diff(take.segment[rows]) != 0])[: len(rows)]
+    first = np.flatnonzero(new | begins)
+    before = np.maximum(first - 1, 0)
+    shift, turn = np.empty(len(first)), np.empty(len(first))
+    for part in blocks_of(len(first), 2 * POSE_BYTES):
+        here, there = (rows[first[part]], body), (rows[before[part]], body)
+        shift[part] = np.linalg.norm(take.p_world_body[here] - take.p_world_body[there], axis=1)
+        turn[part] = np.linalg.norm(take.R_world_body[here] - take.R_world_body[there], axis=(1, 2))
+    shift[begins[first]] = turn[begins[first]] = np.nan
+    return Runs(
+        rows,
+        np.cumsum(new | begins) - 1,
+        first,
+        np.diff(np.append(first, len(rows))),
+        shift,
+        turn,
+        (rows[first] - rows[before] == 1) & ~begins[first],
+    )
+
+
+def find_repeats(take: Take) -> tuple[Bools, Bools]:
+    """(n, m) poses, and places, that repeat those of the frame before to the last bit, in the same segment."""
+    poses, places = np.zeros((2, take.frames, take.bodies), dtype=bool)
+    R = take.R_world_body.reshape(*take.seen.shape, 9)
+    for rows in blocks_of(take.frames - 1, POSE_BYTES * take.bodies):
+        part = slice(rows.start, rows.stop + 1)  # with the first frame of the next block
+        inside = (np.diff(take.segment[part]) == 0)[:, None]
+        same = inside & (take.p_world_body[part][1:, :, 0] == take.p_world_body[part][:-1, :, 0])
+        for values, out in ((take.p_world_body[part], places), (R[part], poses)):
+            frame, body = np.nonzero(same)  # in files with few decimals some numbers are alike by chance
+            same[frame, body] = (values[frame + 1, body] == values[frame, body]).all(axis=1)
+            out[part][1:] = same
+    return poses, places

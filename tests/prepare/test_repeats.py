@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from condyle.prepare.repeats import find_repeats, find_runs
+from condyle.simulate import human, simulate
+
+TAKE = simulate(human(), seconds=2, rate=50, seed=1).take
+
+
+def test_a_pose_that_repeats_whole_has_its_place_again_and_a_place_alone_is_no_pose() -> None:
+    p, R = TAKE.p_world_body.copy(), TAKE.R_world_body.copy()
+    p[10:15, 3], p[40:42, 3] = p[9, 3], p[39, 3]
+    R[10:13, 3] = R[9, 3]
+    poses, places = find_repeats(replace(TAKE, p_world_body=p, R_world_body=R))
+    assert np.flatnonzero(places[:, 3]).tolist() == [10, 11, 12, 13, 14, 40, 41]
+    assert np.flatnonzero(poses[:, 3]).tolist() == [10, 11, 12]
+    assert places.sum() == 7
+    assert poses.sum() == 3
+
+
+def test_one_coordinate_that_repeats_is_no_place() -> None:
+    p = TAKE.p_world_body.copy()
+    p[10, 3, 0] = p[9, 3, 0]
+    assert not find_repeats(replace(TAKE, p_world_body=p))[1].any()
+
+
+def test_the_first_frame_of_a_segment_repeats_nothing() -> None:
+    p = np.broadcast_to(TAKE.p_world_body[:1], TAKE.p_world_body.shape)
+    take = replace(TAKE, p_world_body=p, segment=np.repeat([0, 1], 50))
+    assert np.flatnonzero(~find_repeats(take)[1][:, 0]).tolist() == [0, 50]
+
+
+def test_runs_have_their_first_sample_their_length_and_the_steps_into_them_and_out() -> None:
+    p = TAKE.p_world_body.copy()
+    p[10:15, 3] = p[9, 3]
+    take = replace(TAKE, p_world_body=p)
+    runs = find_runs(take, 3, find_repeats(take)[1][:, 3])
+    (k,) = np.flatnonzero(runs.length > 1)
+    assert (runs.rows[runs.first[k]], runs.length[k]) == (9, 6)
+    assert runs.shift[k] == np.linalg.norm(p[9, 3] - p[8, 3])
+    assert runs.after(runs.shift)[k] == np.linalg.norm(p[15, 3] - p[14, 3])
