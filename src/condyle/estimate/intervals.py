@@ -280,8 +280,8 @@ def _find_some_effects(
     effects: Iterator[tuple[_GapEffects, Floats]] = iter(())
     if not none.all():
         some = np.flatnonzero(~none) if none.any() else slice(None)  # no copies of all
-        facts = (part[some] for part in (y, Q, q, limit, total, explained, white))
-        effects = _fit_gaps(blocks, joints[some], *facts, clean, world, pull)
+        facts = y[some], Q[some], q[some], limit[some], total[some], explained[some]
+        effects = _fit_gaps(blocks, joints[some], *facts, white[some], clean, world, pull)
     quiet = np.zeros(len(GROUP_COLUMNS) if world else LOCAL_GROUPS)
     return [
         (_GapEffects(quiet, float(limit[k]), 0.0, (0.0, 0.0), True), clear[k].reshape(-1, 3))

@@ -312,7 +312,7 @@ class Take:
         for parent, child in () if self.own is None else self.own.edges(self.names):
             i, j = self.names.index(parent), self.names.index(child)
             joined[i, j] = joined[j, i] = True
-        return joined[tuple(pairs.T)]
+        return joined[pairs[:, 0], pairs[:, 1]]
 
     def mask(self, hidden: ArrayLike) -> Take:
         """The same take with the poses in `hidden` (n, m) taken as not seen."""
