@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 
 from condyle import forward
 from condyle.maths import rotation
 from condyle.model.motion import find_reference
+from condyle.motion import pose_solver
 from condyle.motion.pose_solver import Problem, find_rotation_vectors, measure_errors, solve
 from condyle.motion.rig import build_rig, build_state, to_rows
 from tests.make import jointed
@@ -50,3 +54,27 @@ def test_a_body_that_is_hardly_held_leaves_the_others_where_they_are(rng: np.ran
     state, _, settled = solve(rig, start, aims)
     assert (measure_errors(rig, state, aims).cost < 1e-3 * before).all()
     assert settled.all()
+
+
+def test_a_step_beyond_all_numbers_is_not_made(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    skeleton = jointed.figure(rng, 6)
+    motion = jointed.motion(rng, skeleton, 40)
+    poses = forward(skeleton, motion)
+    rig = build_rig(skeleton, find_reference(skeleton, motion.R_parent_body))
+    one = np.ones((6, 40))
+    aims = Problem(to_rows(rig, poses.R_world_body), to_rows(rig, poses.p_world_body), 1e4 * one, 1e3 * one)
+    start = build_state(rig, poses.R_world_body @ rotation.from_vector([0.3, 0.0, 0.0]), poses.p_world_body)
+    sound, steps = pose_solver.step, []
+
+    def leap(*given: Any) -> Any:
+        x, t, s, gain = sound(*given)
+        if not steps:
+            t, gain = t.copy(), gain.copy()
+            t[..., :5], gain[:5] = np.inf, np.nan
+        steps.append(len(gain))
+        return x, t, s, gain
+
+    monkeypatch.setattr(pose_solver, "step", leap)
+    state, _, settled = solve(rig, start, aims)
+    assert settled.all()
+    assert measure_errors(rig, state, aims).cost.max() < 1e-6

@@ -20,6 +20,7 @@ import pytest
 from condyle import CondyleError, read_skeleton
 from condyle.io.motion_file import open_motion
 from condyle.report import page as pages
+from condyle.report import shown
 from condyle.report.pack import unpack
 from condyle.report.page import DATA_PLACE
 from condyle.report.server import PageServer, serve_page
@@ -188,6 +189,7 @@ def test_every_refusal_of_the_library_has_the_headers_of_an_answer(server: PageS
 def test_a_motion_that_is_cut_while_it_is_shown_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = fitted(tmp_path, take(2))
     monkeypatch.setattr(pages, "read_template", lambda: TEMPLATE)
+    monkeypatch.setattr(shown, "HELD_MAX_POSES", 0)  # a motion this short would be shown from memory
     with serve_page(place) as server:
         with (place / "motion.npz").open("r+b") as stream:
             stream.truncate(4096)

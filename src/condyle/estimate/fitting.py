@@ -27,7 +27,7 @@ from .solve import EXACT_RESIDUAL_SHARE, Solution, SolvedRows, gap_scale, soluti
 from .structure import Structure, infer_structure
 
 Finish = Callable[[Take, PairFits, Solution, Noise, Bools], Solution]
-RESIDUAL_FRAMES = 500  # spread over the take, by which a joint's residual is told
+ROUGH_RESIDUAL_FRAMES = 500  # spread over the take, by which it is told roughly how far joints come apart
 NEARLY_EXACT_SHARE = 1e-4  # residual over lever length below which the usual joint is solved to the last digit
 NOISE_VARIANCE_DOUBT = 0.05  # relative error of a sensor's noise variance in a long take
 
@@ -117,7 +117,7 @@ def _frame_residuals(structure: Structure, p_child_joint: Floats, p_parent_joint
     """(J,) [m] root mean square gap of the tree's joints in frames, noise and all, from some of them."""
     if structure.rows.digest is None:
         return structure.fits.residual[structure.tree.edges]
-    part, frames = structure.rows.source.thin(RESIDUAL_FRAMES)
+    part, frames = structure.rows.source.thin(ROUGH_RESIDUAL_FRAMES)
     trusted: Bools = np.asarray(structure.good[frames][:, structure.edges].all(axis=2))
     gap = np.where(trusted[..., None], gaps(part, structure.edges, p_child_joint, p_parent_joint), 0.0)
     return np.asarray(np.sqrt(np.square(gap).sum(axis=(0, 2)) / np.maximum(trusted.sum(axis=0), 1)))

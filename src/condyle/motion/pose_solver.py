@@ -22,6 +22,7 @@ STEP_MIN_GAIN = 1e-8  # of the cost: a frame whose further steps would gain less
 COST_ROUNDING = 1e-18  # of the weights: a cost below is rounding
 DAMPING_START = 1e-9  # of the weights, at first: keeps what nothing holds where it is
 SINGLE_MAX_M = 1e4  # m: errors and arms up to which squares of squares are numbers in single precision
+STEP_MAX = 1e9  # m or rad: a step beyond is none, and is tried again with more damping
 SINGLE_PRECISION_DAMPING = 1e-7  # of the weights: damping that single precision can tell from none
 SINGLE_MIN_WEIGHT = 1e-4  # of the largest: a smaller one drowns in the rounding of single precision
 DAMPING_FIRST_HELP = 1e-3  # of the weights, where a step did not lower the cost
@@ -151,13 +152,14 @@ def solve(
     now = measure_errors(rig, state, aims)
     for _ in range(most):
         x, t, s, gain = step(rig, state, aims, now, damping * scale, scale)
+        wild = _stop_wild(x, t, s)
         trial = move_state(rig, state, x, t, s)
         steps[rows] += 1
         # Each gain is about the same part of the one before, so this is what all further steps would gain.
         part = np.minimum(gain / before, 0.9)
         further = np.where(before < np.inf, gain * part / (1 - part), gain)
         # A gain below zero is no small one: the step is worth nothing, and is tried against the cost.
-        small = np.abs(further) <= STEP_MIN_GAIN * now.cost + COST_ROUNDING * scale
+        small = (np.abs(further) <= STEP_MIN_GAIN * now.cost + COST_ROUNDING * scale) & ~wild
         hopeless = ~small & (damping > DAMPING_MAX)
         done = small | hopeless
         settled[rows] = small
@@ -169,11 +171,11 @@ def solve(
             break
         if done.any():  # the others go on alone
             keep = np.flatnonzero(~done)
-            rows, damping, scale, gain = rows[keep], damping[keep], scale[keep], gain[keep]
+            rows, damping, scale, gain, wild = rows[keep], damping[keep], scale[keep], gain[keep], wild[keep]
             state, trial, now = (select(one, "n", keep) for one in (state, trial, now))  # type: ignore[assignment]
             aims = aims.at(keep)
         found = measure_errors(rig, trial, aims)
-        worse = ~(found.cost <= now.cost * (1 + 1e-12) + COST_ROUNDING * scale)
+        worse = wild | ~(found.cost <= now.cost * (1 + 1e-12) + COST_ROUNDING * scale)
         if worse.any():
             back = np.flatnonzero(worse)
             _put(trial, back, select(state, "n", back))
@@ -185,6 +187,17 @@ def solve(
     else:
         best = _keep_best(best, rows, state)
     return best, steps, settled
+
+
+def _stop_wild(x: Floats, t: Floats, s: Floats | None) -> Bools:
+    """(n,) frames whose step is beyond all numbers, which is made none, in place."""
+    parts = [part for part in (x, t, s) if part is not None]
+    size = np.max([np.abs(part).max(axis=tuple(range(part.ndim - 1)), initial=0.0) for part in parts], axis=0)
+    wild = np.asarray(~(size < STEP_MAX))
+    if wild.any():
+        for part in parts:
+            part[..., wild] = 0.0
+    return wild
 
 
 def _measure_scale(aims: Problem) -> Floats:
