@@ -181,7 +181,7 @@ class Bench:
                     victim.kill()
                     victim.wait()
                     ended.kills["a worker of Dask"] += 1
-                    ended.running += 1
+                    ended.running += 2  # the one at work, and one that is done and was not yet fetched
                     workers.append(self.start_worker(address))
             assert process.wait(LONGEST_WAIT_S) == 0, (self.home / "errors").read_text()
         finally:

@@ -368,6 +368,22 @@ def test_two_sensors_on_one_bone_are_joined() -> None:
         assert frozenset(("link1", "link2")) in edges
 
 
+def test_rounding_chooses_no_edge_of_the_plain_tree() -> None:
+    take = simulate(human(), seconds=5, rate=30, seed=1).take
+    doubled = [take.index(name) for name in ("chest", "l_forearm", "r_forearm", "l_thigh")]
+    R, p = take.R_world_body, take.p_world_body
+    place = rotation.from_vector([0.3, 0.1, 0.2]), np.array([0.05, 0.02, 0.03])
+    R = np.concatenate([R, R[:, doubled] @ place[0]], axis=1)
+    p = np.concatenate([p, p[:, doubled] + take.R_world_body[:, doubled] @ place[1]], axis=1)
+    names = (*take.names, *(f"{take.names[k]}2" for k in doubled))
+    found = set()
+    for seed in range(4):  # as other processors compute
+        last = [1 + 2.0**-52 * np.random.default_rng(seed).integers(-1, 2, one.shape) for one in (R, p)]
+        exact = Take(names, take.time, R * last[0], p * last[1])
+        found.add(frozenset(edges_of(exact, infer_structure(exact, paper=True))))
+    assert len(found) == 1
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_two_sensors_beside_a_hinge_are_on_one_body(seed: int) -> None:
     # Both turn about its axis, exactly, so that motion alone would as well have two hinges and no pair.

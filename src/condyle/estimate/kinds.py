@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, evenly
+from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import median
 from ..model.skeleton import Kind, Point
 from ..model.take import Take
@@ -199,18 +199,20 @@ def classify(
 
 
 def hinge_axes(fits: PairFits, take: Take) -> tuple[Floats, Floats]:
-    """Axis of each pair in child and parent (P, 3): the first axis of the fit, its sign chosen by a fixed rule.
-
-    Positive along the world's mean direction with the largest component positive, so that the order of the bodies
-    and of the pair does not matter.
-    """
+    """Axis of each pair in child and parent (P, 3): the first axis of the fit, its sign chosen by a fixed rule."""
     child, parent = fits.axis_child[:, :, 0], fits.axis_parent[:, :, 0]
-    R = _fill(take.R_world_body[evenly(take.frames, GLANCE_FRAMES)])
-    mean = R.sum(axis=0)[fits.pairs[:, 0]]
-    world = np.einsum("pxy,py->px", mean, child)
-    largest = np.take_along_axis(world, np.abs(world).argmax(axis=1)[:, None], axis=1)
-    sign = np.where(largest < 0, -1.0, 1.0)
+    sign = choose_signs(take, fits.pairs[:, 0], child)[:, None]
     return child * sign, parent * sign
+
+
+def choose_signs(take: Take, bodies: Ints, axis: Floats) -> Floats:
+    """(P,) 1 or -1 for axes (P, 3) of these bodies (P,): along the world's mean direction with the largest component
+    positive, so that neither the order of the bodies and of the pair nor rounding matters.
+    """
+    R = _fill(take.R_world_body[evenly(take.frames, GLANCE_FRAMES)])
+    world = np.einsum("pxy,py->px", R.sum(axis=0)[bodies], axis)
+    largest = np.take_along_axis(world, np.abs(world).argmax(axis=1)[:, None], axis=1)
+    return np.asarray(np.where(largest[:, 0] < 0, -1.0, 1.0))
 
 
 def _fill(values: Floats) -> Floats:

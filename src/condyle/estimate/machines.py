@@ -20,7 +20,7 @@ from ..model.take import Take
 from ..pairs.fits import PairFits
 from ..pairs.noise import Noise
 from .intervals import long_run
-from .kinds import INDEPENDENT_SAMPLES_HZ
+from .kinds import INDEPENDENT_SAMPLES_HZ, choose_signs
 
 MACHINE_ROWS = 2000  # frames that tell a kind, spread over the take
 MACHINE_OFF_RATIO = 0.03  # what a kind does not allow over what it does; hinges of people have 0.06 and more
@@ -77,6 +77,7 @@ def fit_universal(take: Take, pairs: Ints, most: Floats | None = None) -> Univer
         C[k] = (off @ off.T / max(off.shape[1], 1)).reshape(3, 3, 3, 3)
     limit = np.full(len(pairs), np.inf) if most is None else np.square(most)
     left, u, v = _alternate(C, limit)
+    u = u * choose_signs(take, pairs[:, 1], u)[:, None]
     cosine = np.einsum("pa,pab,pb->p", u, mean, v)
     v = v * np.where(cosine < 0, -1.0, 1.0)[:, None]  # the angle between them is not obtuse
     covariance = np.full((len(pairs), 6, 6), np.nan)

@@ -36,8 +36,19 @@ from .kinds import (
     measure_world_motion,
 )
 from .machines import Slide, find_sliders, find_thread
-from .tree import SEARCH_FRAMES, TRIAL_ROUNDS, ResidualRows, Tree, Trials, spanning_margins, swap_edges, try_rivals
+from .tree import (
+    RESIDUAL_FLOOR_SHARE,
+    SEARCH_FRAMES,
+    TRIAL_ROUNDS,
+    ResidualRows,
+    Tree,
+    Trials,
+    spanning_margins,
+    swap_edges,
+    try_rivals,
+)
 
+NEAREST_DECIMALS = 9  # of a joint's distance from its sensors in m: what is as near but for rounding is as near
 RARE_PAIR_SHARE = 0.2  # of the usual pair's frames, below which a pair is no candidate for an edge
 SEEN_MOSTLY_SHARE = 0.95  # of the rows of the body that is seen most, from which on it is not asked when one was seen
 # Turn over the usual one, of a body in the room, of two against each other, and of the others meanwhile, below which it
@@ -194,7 +205,7 @@ def infer_structure(
     trials, search, sliders, screws = Trials(), None, dict[int, Slide](), tuple[int, ...]()
     plain = np.zeros(len(fits.pairs), dtype=bool)
     if paper:
-        tree = spanning_margins(take.bodies, fits, edges)
+        tree = spanning_margins(take.bodies, _drop_rounding(fits), edges)
     else:
         edges = spanning_tree(take.bodies, fits.pairs, fits.residual * np.exp(handicap), take.names, held)
         tree, trials, search = _search(rows.take, sums, fits, edges, held, handicap)
@@ -236,7 +247,8 @@ def _read_trusted(
     rows = read_rows(take, frames=paper)
     fits = _candidates(rows)
     held = [_row(fits.pairs, pair) for pair in fixed]
-    edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
+    weight = _drop_rounding(fits).residual if paper else fits.residual
+    edges = spanning_tree(take.bodies, fits.pairs, weight, take.names, held)
     for _ in range(0 if paper else 3):
         fresh = _without_gross(rows, fits, edges)
         if (fresh == rows.good).all():
@@ -461,6 +473,14 @@ def _candidates(rows: RowTake) -> PairFits:
     return replace(fits, residual=np.where(rare, np.nan, fits.residual))
 
 
+def _drop_rounding(fits: PairFits) -> PairFits:
+    """The fits with no residual below rounding: of poses that a program computed many pairs come apart by no more, and
+    of them the nearest joint is the first. Without names and handicaps rounding chose the tree.
+    """
+    least = RESIDUAL_FLOOR_SHARE * np.round(fits.reach + _usual_reach(fits), NEAREST_DECIMALS)
+    return replace(fits, residual=np.maximum(fits.residual, least))
+
+
 def _find_seen_at_rest(rows: RowTake) -> Bools:
     """(P,) pairs of a body that was seen for a part of the take in which neither it turned nor the others, as far as
     they were seen with it: markers that only the static trial has, a sensor that was lost when the motion began.
@@ -627,12 +647,16 @@ def _score_resting(
 
 def _log_reach(fits: PairFits) -> Floats:
     """(P,) log of each joint's distance from its two sensors over the usual one: joints are near what they join."""
-    reach = fits.reach
-    known = reach[np.isfinite(reach)]
-    usual = float(median(known)) if len(known) else 0.0
+    usual = _usual_reach(fits)
     if usual <= 0:
-        return np.zeros(len(reach))
-    return np.asarray(np.nan_to_num(np.log(np.maximum(reach, 1e-2 * usual) / usual)))
+        return np.zeros(len(fits.reach))
+    return np.asarray(np.nan_to_num(np.log(np.maximum(fits.reach, 1e-2 * usual) / usual)))
+
+
+def _usual_reach(fits: PairFits) -> float:
+    """The median [m] of how far joints are from their two sensors; 0 where none is known."""
+    known = fits.reach[np.isfinite(fits.reach)]
+    return float(median(known)) if len(known) else 0.0
 
 
 def _farther_rest(fits: PairFits, rests: Bools) -> Bools:

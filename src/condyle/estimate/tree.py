@@ -34,6 +34,7 @@ SEARCH_FRAMES = 2000  # frames the search looks at, evenly spread over the take
 NEAREST_PARTNERS = 12  # candidate partners per body above ALL_PAIRS_MAX_BODIES bodies
 ALL_PAIRS_MAX_BODIES = 32  # bodies up to which every pair is a candidate
 RESIDUAL_FLOOR_SHARE = 1e-6  # of the scene's size: residuals below it are taken as zero
+MARGIN_MAX_LOG = 700.0  # the exponential of more is no number
 LEAST_FLOOR_M2 = 1e-100  # m^2, where all bodies are at one place: the inverse of it is a number
 EXCHANGE_MIN_GAIN = 0.01  # fall of the log-determinant that makes a swap worth it: 0.2 % of one residual
 EXCHANGE_MAX_COUNT = 200  # swaps at most in one search
@@ -152,7 +153,7 @@ def spanning_margins(bodies: int, fits: PairFits, edges: Ints) -> Tree:
         if block.size and np.isfinite(block.min()):
             a, b = np.unravel_index(np.argmin(block), block.shape)
             own = np.log(max(float(fits.residual[edges[k]]), 1e-300))
-            margin[k], runner[k] = np.exp(min(block[a, b] - own, 700.0)), row[there[a], here[b]]
+            margin[k], runner[k] = np.exp(min(block[a, b] - own, MARGIN_MAX_LOG)), row[there[a], here[b]]
     return Tree(edges, margin, runner)
 
 
@@ -161,7 +162,7 @@ def _with_margin(edges: Ints, log_factor: Floats, candidates: Ints) -> Tree:
         return Tree(edges, np.full(len(edges), np.inf), np.full(len(edges), -1))
     best = np.argmin(log_factor, axis=1)
     least = log_factor[np.arange(len(edges)), best]
-    margin = np.exp(np.minimum(least, 700.0))
+    margin = np.exp(np.minimum(least, MARGIN_MAX_LOG))
     return Tree(edges, np.where(np.isinf(least), np.inf, margin), np.where(np.isinf(least), -1, candidates[best]))
 
 
@@ -431,7 +432,7 @@ def try_rivals(
         gap = (value + 6 * handicap[other].sum() - base) / 6
         trials[int(edges[a]), b] = gap, float(blocks.error(without - base_without)) / 6
         if gap < tried[a]:
-            tried[a], margin[a], runner[a] = gap, np.exp(gap), b
+            tried[a], margin[a], runner[a] = gap, np.exp(min(gap, MARGIN_MAX_LOG)), b
         if gap < best - 1e-3 and -6 * gap > blocks.least_gain(without - base_without):
             best, winner = gap, (a, b)
     if winner is not None:
