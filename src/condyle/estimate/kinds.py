@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, evenly
+from ..maths.arrays import Bools, Floats, evenly_seen
 from ..maths.robust import median
 from ..model.skeleton import Kind, Point
 from ..model.take import Take
@@ -107,7 +107,7 @@ def measure_world_motion(take: Take, noise: Noise, good: Bools | None = None) ->
 
     good   (n, m) poses to trust; all that are seen by default
     """
-    rows = evenly(take.frames, GLANCE_FRAMES)
+    rows = evenly_seen(take.seen, GLANCE_FRAMES)
     trusted = (take.seen if good is None else good & take.seen)[rows]
     seen = trusted[..., None].astype(np.float64)
     count = np.maximum(seen.sum(axis=0), 1.0)  # (m, 1)
@@ -205,7 +205,7 @@ def hinge_axes(fits: PairFits, take: Take) -> tuple[Floats, Floats]:
     and of the pair does not matter.
     """
     child, parent = fits.axis_child[:, :, 0], fits.axis_parent[:, :, 0]
-    R = _fill(take.R_world_body[evenly(take.frames, GLANCE_FRAMES)])
+    R = _fill(take.R_world_body[evenly_seen(take.seen, GLANCE_FRAMES)])
     mean = R.sum(axis=0)[fits.pairs[:, 0]]
     world = np.einsum("pxy,py->px", mean, child)
     largest = np.take_along_axis(world, np.abs(world).argmax(axis=1)[:, None], axis=1)
