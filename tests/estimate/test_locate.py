@@ -30,6 +30,14 @@ def test_the_residual_is_the_weighted_root_mean_square(rng) -> None:
     assert gap_residual(gap, np.zeros((50, 2))).tolist() == [0, 0]
 
 
+def test_the_residual_of_a_sensor_that_some_of_the_frames_never_have_is_told_by_all() -> None:
+    take = simulate(chain(("ball",)), "exercise", seconds=40, rate=240.0, seed=2, disturbances=NOISE).take
+    lost = np.zeros(take.seen.shape, dtype=bool)
+    lost[:, 1] = np.arange(take.frames) % 2 == 0
+    whole, part = (condyle.fit(one).skeleton.joints[0].residual for one in (take, take.mask(lost)))
+    assert part == pytest.approx(whole, rel=0.05)
+
+
 def test_the_residual_of_a_long_take_is_told_by_some_of_its_frames() -> None:
     take = simulate(chain(("ball",)), "exercise", seconds=40, rate=240.0, seed=2, disturbances=NOISE).take
     fit = condyle.fit(take)

@@ -26,7 +26,7 @@ from condyle.pairs.noise import Noise
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import MACHINES, Disturbances, MachineJoint, chain, human, machine, simulate
 from tests.make import machines
-from tests.make.looked_at import is_about, record_counts
+from tests.make.looked_at import is_about, record_counts, record_thinned
 
 SCREW_LINK_MAX_M = 0.0006  # m of half an interval at 1 mm and 0.2 deg
 TREES = ("panda", "ur5", "skewed", "planar", "universal", "screw", "lead-screw")
@@ -350,14 +350,14 @@ def test_what_slides_keeps_its_direction_and_its_line_while_it_is_carried_round(
 
 
 def test_kinds_of_a_long_take_are_told_by_some_thousand_frames(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = record_counts(monkeypatch, module)
+    counts, thinned = record_counts(monkeypatch, module), record_thinned(monkeypatch)
     rng = np.random.default_rng(4)
     R = rotation.from_vector(rng.standard_normal((9000, 2, 3)))
     take = condyle.Take(("a", "b"), np.arange(9000) / 60, R, rng.standard_normal((9000, 2, 3)))
     fit_universal(take, np.array([[0, 1]]))
     measure_slide(take, 0, 1)
-    assert len(counts) == 2
-    assert all(is_about(count, 2000) for count in counts)
+    assert len(counts) == len(thinned) == 1
+    assert all(is_about(count, 2000) for count in counts + thinned)
 
 
 def test_bodies_that_are_hardly_seen_together_are_on_no_rail() -> None:

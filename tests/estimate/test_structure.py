@@ -80,6 +80,19 @@ def test_sensors_of_a_fraction_of_the_rate_keep_their_joints(step) -> None:
     assert edges_of(take, infer_structure(take)) == true_edges(world)
 
 
+@pytest.mark.parametrize(("seconds", "rate", "step", "slow"), [(20, 240, 8, [5]), (40, 100, 2, range(0, 15, 2))])
+def test_whatever_frame_a_slower_sensor_begins_in_nothing_else_is_told_of_it(seconds, rate, step, slow) -> None:
+    """All its poses were outliers, or its joints came apart, where every so-manieth frame had none of them."""
+    world = simulate(human(), "exercise", seconds=seconds, rate=rate, seed=1, disturbances=NOISE)
+    for first in (0, 1):
+        lost = np.zeros(world.take.seen.shape, dtype=bool)
+        lost[:, slow] = (np.arange(world.take.frames) % step != first)[:, None]
+        found = condyle.fit(world.take.mask(lost), intervals=False).skeleton
+        assert {frozenset(edge) for edge in found.edges} == true_edges(world)
+        told = {one.code for one in found.findings if one.severity != "info" or one.code == "universal-joint"}
+        assert not told - {"wide-interval"}
+
+
 @pytest.mark.parametrize("paper", [True, False], ids=["plain", "default"])
 @pytest.mark.parametrize("figure", [human(), linkage()], ids=["human", "linkage"])
 @pytest.mark.parametrize("motion", ["exercise", "walk"])

@@ -6,19 +6,16 @@ from types import ModuleType
 
 import pytest
 
-from condyle.maths.arrays import Ints, evenly
+from condyle.maths.arrays import evenly, evenly_seen
 from condyle.model.take import Take
 
 
 def record_counts(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> list[int]:
     """How many of all a module asks to be spread evenly, call by call."""
     asked = list[int]()
-
-    def spread(count: int, most: int) -> Ints:
-        asked.append(most)
-        return evenly(count, most)
-
-    monkeypatch.setattr(module, "evenly", spread)
+    for name, spread in (("evenly", evenly), ("evenly_seen", evenly_seen)):
+        if hasattr(module, name):
+            monkeypatch.setattr(module, name, lambda of, most, spread=spread: asked.append(most) or spread(of, most))
     return asked
 
 

@@ -16,6 +16,8 @@ from condyle.maths.arrays import (
     _number_type,
     concatenate,
     distinct,
+    evenly,
+    evenly_seen,
     freeze,
     freeze_array,
     measure_rms,
@@ -166,3 +168,22 @@ def test_numbers_that_are_masked_are_not_seen() -> None:
 def test_the_rms_is_of_the_numbers_that_are_known() -> None:
     found = measure_rms(np.array([[3.0, np.nan, np.nan], [4.0, 2.0, np.nan]]))
     np.testing.assert_allclose(found, [np.sqrt(12.5), 2.0, np.nan])
+
+
+def test_rows_are_evenly_spread_unless_a_sensor_of_a_fraction_of_the_rate_is_in_hardly_any_of_them() -> None:
+    seen = np.ones((4800, 3), dtype=bool)
+    assert evenly_seen(seen, 2000).tolist() == evenly(4800, 2000).tolist()
+    assert evenly_seen(seen, 5000).tolist() == list(range(4800))
+    for every, first in ((2, 1), (3, 2), (8, 5)):
+        seen[:, 1] = np.arange(4800) % every == first
+        for most in (1600, 600, 200):
+            rows = evenly_seen(seen, most)
+            assert (np.diff(rows) > 0).all()
+            assert 0.9 * most < len(rows) <= most
+            assert rows[-1] < 4800
+            assert seen[rows, 1].mean() == pytest.approx(1 / every, rel=0.5)
+
+
+def test_rows_in_which_no_body_is_seen_are_spread_as_well() -> None:
+    assert evenly_seen(np.zeros((10, 2), dtype=bool), 5).tolist() == evenly(10, 5).tolist()
+    assert evenly_seen(np.zeros((0, 2), dtype=bool), 5).tolist() == []

@@ -90,6 +90,17 @@ def test_rows_are_frames_where_a_slower_sensor_has_too_few_of_them_in_a_row(step
     assert digest_all(slow).seen[:, 4].sum() >= ROW_MIN_COUNT / 2
 
 
+def test_rows_are_frames_where_a_sensor_that_is_often_lost_has_too_few_of_them_in_a_row(rng) -> None:
+    take = person(60.0, seconds=20)
+    gaps = np.cumsum(rng.integers(1, 4, take.frames))  # every second frame by a clock that trembles
+    lost = np.zeros(take.seen.shape, dtype=bool)
+    lost[:, 4] = ~np.isin(np.arange(take.frames), gaps)
+    assert count_row_frames(take) == 2
+    assert count_row_frames(take.mask(lost)) == 1
+    lost[:, 4] = np.arange(take.frames) // 300 % 2 == 1  # for a while
+    assert count_row_frames(take.mask(lost)) == 2
+
+
 def test_a_sensor_that_is_lost_at_random_or_seen_in_strays_is_no_slower_one(rng) -> None:
     seen = np.ones((4000, 4), dtype=bool)
     seen[:, 1] = rng.random(4000) < 0.3

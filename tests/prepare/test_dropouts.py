@@ -232,14 +232,16 @@ def test_repeats_of_a_frozen_sensor_are_masked_and_the_first_sample_stays(distur
     assert "60 in a row" in first.text
 
 
-def test_a_sensor_read_faster_than_it_measures_keeps_its_fresh_samples() -> None:
+@pytest.mark.parametrize("every", [3, 5, 8])
+def test_a_sensor_read_faster_than_it_measures_keeps_its_fresh_samples(every: int) -> None:
     take = figure()
     mask = marks(take)
-    mask[:, BODY] = np.arange(take.frames) % 3 > 0
+    mask[:, BODY] = np.arange(take.frames) % every > 0
     ready = prepare(frozen(take, mask))
     assert (~ready.seen == mask).all()
     (finding,) = ready.findings
     assert (finding.code, finding.severity, finding.count) == ("frozen-samples", "info", mask.sum())
+    assert "it is read faster than it measures, there is nothing to do" in finding.text
 
 
 def test_sensors_that_are_read_in_turn_still_meet() -> None:

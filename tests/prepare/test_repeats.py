@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from condyle.prepare.repeats import find_repeats, find_runs
 from condyle.simulate import human, simulate
@@ -31,6 +33,21 @@ def test_the_first_frame_of_a_segment_repeats_nothing() -> None:
     p = np.broadcast_to(TAKE.p_world_body[:1], TAKE.p_world_body.shape)
     take = replace(TAKE, p_world_body=p, segment=np.repeat([0, 1], 50))
     assert np.flatnonzero(~find_repeats(take)[1][:, 0]).tolist() == [0, 50]
+
+
+@pytest.mark.parametrize(
+    ("fresh", "longest"),
+    [
+        (range(0, 100, 2), 4),
+        (range(0, 100, 6), 9),  # as long as usual, and half as long again
+        ([*range(0, 60, 6), *range(84, 100, 6)], 9),  # held once
+        ([*range(30), *range(60, 100)], 4),  # held once, and else never
+        ([*range(0, 20, 2), *range(20, 50, 10), *range(50, 100, 5)], 4),  # of all lengths
+    ],
+)
+def test_runs_that_are_alike_are_those_of_a_slower_clock(fresh: Sequence[int], longest: float) -> None:
+    alike = ~np.isin(np.arange(TAKE.frames), fresh)
+    assert find_runs(TAKE, 3, alike).measure_polled() == longest
 
 
 def test_runs_have_their_first_sample_their_length_and_the_steps_into_them_and_out() -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, evenly
+from ..maths.arrays import Bools, Floats, Ints, evenly_seen
 from ..maths.robust import median
 from ..model.skeleton import Kind, Point
 from ..model.take import Take
@@ -107,7 +107,7 @@ def measure_world_motion(take: Take, noise: Noise, good: Bools | None = None) ->
 
     good   (n, m) poses to trust; all that are seen by default
     """
-    rows = evenly(take.frames, GLANCE_FRAMES)
+    rows = evenly_seen(take.seen, GLANCE_FRAMES)
     trusted = (take.seen if good is None else good & take.seen)[rows]
     seen = trusted[..., None].astype(np.float64)
     count = np.maximum(seen.sum(axis=0), 1.0)  # (m, 1)
@@ -209,7 +209,7 @@ def choose_signs(take: Take, bodies: Ints, axis: Floats) -> Floats:
     """(P,) 1 or -1 for axes (P, 3) of these bodies (P,): along the world's mean direction with the largest component
     positive, so that neither the order of the bodies and of the pair nor rounding matters.
     """
-    R = _fill(take.R_world_body[evenly(take.frames, GLANCE_FRAMES)])
+    R = _fill(take.R_world_body[evenly_seen(take.seen, GLANCE_FRAMES)])
     world = np.einsum("pxy,py->px", R.sum(axis=0)[bodies], axis)
     largest = np.take_along_axis(world, np.abs(world).argmax(axis=1)[:, None], axis=1)
     return np.asarray(np.where(largest[:, 0] < 0, -1.0, 1.0))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..maths.arrays import hardly_seen
 from ..maths.least_squares import invert_normal
 from ..maths.spool import blocks, blocks_of
 from ..model.skeleton import ONE_AXIS, Joint, Kind, Point
@@ -26,9 +27,8 @@ if TYPE_CHECKING:
     from .structure import Structure
     from .support import EdgeSupport
 
-RESIDUAL_FRAMES = (
-    4000  # spread over a take, at least, by which the residual of a joint is told: to 0.6 % in white noise
-)
+# Spread over a take, at least, by which the residual of a joint is told: to 0.6 % in white noise.
+RESIDUAL_FRAMES = 4000
 
 
 class Located(NamedTuple):
@@ -232,6 +232,8 @@ def _measure_residual(take: Take, solution: Solution) -> Floats:
     """(J,) [m] root mean square gap of a solution's joints in frames; where rows told it, from some of them."""
     weight = solution.frame_weight
     every = 1 if isinstance(weight, np.ndarray) else max(1, take.frames // RESIDUAL_FRAMES)
+    if every > 1 and hardly_seen(take.seen, slice(None, None, every)):
+        every = 1
     return gap_residual(JointGaps(take if every == 1 else take.slice(step=every), *solution.joints), weight, every)
 
 

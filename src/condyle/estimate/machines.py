@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..maths import rotation
-from ..maths.arrays import Bools, Floats, Ints, evenly
+from ..maths.arrays import Bools, Floats, Ints, evenly_seen
 from ..maths.graph import sides
 from ..maths.robust import median
 from ..maths.spool import copy_array, over_frames, seal
@@ -65,7 +65,7 @@ def fit_universal(take: Take, pairs: Ints, most: Floats | None = None) -> Univer
 
     most   (P,) [rad] turn that the axes may leave to be of interest: those of pairs that leave more have no covariance
     """
-    rows = evenly(take.frames, MACHINE_ROWS)
+    rows = evenly_seen(take.seen, MACHINE_ROWS)
     C, mean = np.empty((len(pairs), 3, 3, 3, 3)), np.empty((len(pairs), 3, 3))
     R = np.ascontiguousarray(take.R_world_body[rows].transpose(1, 2, 3, 0))  # (m, 3, 3, n)
     for k, (child, parent) in enumerate(pairs):
@@ -257,7 +257,7 @@ class Slide(NamedTuple):
 
 def measure_slide(take: Take, child: int, parent: int) -> Slide | None:
     """How the child's sensor moves as seen from the parent's; None where they are not seen together."""
-    part = take.at(evenly(take.frames, MACHINE_ROWS)) if take.frames > MACHINE_ROWS else take
+    part, _ = take.thin(MACHINE_ROWS)
     both = part.seen[:, child] & part.seen[:, parent]
     if both.sum() < 3:
         return None

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, distinct, evenly
+from ..maths.arrays import Bools, Floats, Ints, distinct, evenly_seen
 from ..maths.graph import components, is_between, sides, spanning_tree
 from ..maths.robust import median
 from ..maths.spool import POSE_BYTES, blocks_of, copy_array, empty, over_frames, zeros
@@ -489,7 +489,7 @@ def _find_seen_at_rest(rows: RowTake) -> Bools:
     part = seen < SEEN_MOSTLY_SHARE * seen.max(initial=0)
     if not part.any():
         return np.zeros(len(fits.pairs), dtype=bool)
-    some = evenly(rows.source.frames, GLANCE_FRAMES)
+    some = evenly_seen(rows.source.seen, GLANCE_FRAMES)
     take, good = rows.source.at(some), rows.good[some]
     whole = measure_world_motion(take, rows.noise, good)[0]
     calm = part & (whole < SEEN_AT_REST_TURN_SHARE * median(whole))

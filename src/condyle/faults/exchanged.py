@@ -14,7 +14,7 @@ import numpy as np
 
 from ..estimate.kinds import LARGE_RESIDUAL_NOISE_RATIO
 from ..estimate.locate import gap_residual
-from ..maths.arrays import Floats, evenly
+from ..maths.arrays import Floats
 from ..model.anatomy import find_segments, mirror_segments
 from ..model.skeleton import Joint
 from ..model.take import Take
@@ -58,7 +58,7 @@ def find_exchange(
     joints = [one for one in before if one.covariance is not None and {one.child, one.parent} <= set(part.names)]
     if len(joints) < 2:
         return None
-    thin = part.at(evenly(part.frames, EXCHANGED_FRAMES))
+    thin, _ = part.thin(EXCHANGED_FRAMES)
     apart = _measure_apart(joints, thin, {})
     bounds = np.array([bound_gap(one) for one in joints])
     suspects = set(moved) | {

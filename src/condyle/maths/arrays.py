@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 T = TypeVar("T")
+GOLDEN_RATIO = 0.5 * (1 + np.sqrt(5))  # multiples of it fall on no raster
 Vector = Annotated[Floats, "3"]
 
 
@@ -126,6 +127,23 @@ def _number_type(array: Any) -> Any:
 def evenly(count: int, most: int) -> Ints:
     """At most `most` of the numbers below `count`, evenly spread."""
     return np.arange(count) if count <= most else np.arange(most) * count // most
+
+
+def evenly_seen(seen: Bools, most: int) -> Ints:
+    """The same of frames in which bodies are seen (n, m): unevenly spread where one is in hardly any of these, as a
+    sensor of a fraction of the rate may be.
+    """
+    rows = evenly(len(seen), most)
+    if len(rows) == len(seen) or not hardly_seen(seen, rows):
+        return rows
+    each = np.arange(most)
+    return distinct(((each + each * GOLDEN_RATIO % 1) * (len(seen) / most)).astype(np.int64))
+
+
+def hardly_seen(seen: Bools, rows: Ints | slice) -> bool:
+    """Whether a body is seen (n, m) in less than half as large a share of some rows as of all."""
+    part = seen[rows]
+    return not part.all() and bool((2 * part.mean(axis=0) < seen.mean(axis=0)).any())
 
 
 def distinct(values: NDArray[Any]) -> NDArray[Any]:

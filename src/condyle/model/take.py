@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from ..errors import CondyleError, UsageError, check_number, import_extra, suggest
 from ..findings import Finding, Severity, many
 from ..maths import rotation
-from ..maths.arrays import Bools, Floats, Ints, Vector, evenly, freeze, freeze_array, to_numbers
+from ..maths.arrays import Bools, Floats, Ints, Vector, evenly_seen, freeze, freeze_array, to_numbers
 from ..maths.series import count_frames, usual_step
 from ..maths.spool import empty, hide, join_arrays, over_frames, seal, take_rows
 from .values import dataclass
@@ -341,7 +341,7 @@ class Take:
 
     def thin(self, most: int) -> tuple[Take, Ints]:
         """At most `most` frames, evenly spread over the take, and which ones they are."""
-        rows = evenly(self.frames, most)
+        rows = evenly_seen(self.seen, most)
         return (self if len(rows) == self.frames else self.at(rows)), rows
 
     def to_dataframe(self) -> Any:

@@ -214,15 +214,19 @@ def _read(take: Take) -> _Read:
 
 
 def count_row_frames(take: Take) -> int:
-    """Frames in a row of a take: as many as a 1/30 s has, fewer where that leaves too few rows, and one where a sensor
-    is so much slower than the others that a row would hold less of it than is needed for a mean.
+    """Frames in a row of a take: as many as a 1/30 s has, fewer where that leaves too few rows, and one where half of
+    the poses of a sensor, which is slower than the others or often lost, would be in rows that hold too few for a mean.
     """
     every = max(1, count_frames(take.rate / ROW_RATE_HZ, take.frames // ROW_MIN_COUNT)) if take.timed else 1
-    if every == 1:
-        return 1
-    step = measure_cadence(take.seen)
-    least = np.maximum(2, ROW_MIN_SOUND_SHARE * every)
-    return 1 if (every // step[step > 1] < least).any() else every
+    if every == 1 or take.seen.all():
+        return every
+    count, row = take.seen.sum(axis=0), np.arange(0, take.frames, every)
+    for body in np.flatnonzero((count < take.frames) & (count >= SLOW_MIN_FRAMES)):
+        known = np.add.reduceat(take.seen[:, body], row, dtype=np.int64)
+        used = known[known >= max(2.0, ROW_MIN_SOUND_SHARE * every)].sum()
+        if used <= ROW_MIN_SOUND_SHARE * count[body]:
+            return 1
+    return every
 
 
 def measure_cadence(seen: Bools) -> Ints:

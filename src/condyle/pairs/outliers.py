@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints
+from ..maths.arrays import Bools, Floats, Ints, evenly_seen, hardly_seen
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
 from ..maths.series import cut_blocks, find_runs
 from ..maths.spool import POSE_BYTES, blocks_of, empty, over_frames
@@ -55,7 +55,9 @@ def measure_gaps(gap: Floats, base_weight: Floats | None = None) -> Floats:
 
 def estimate_scales(length: Floats, seen: Bools) -> Floats:
     """(J,) [m] robust per axis size of each joint's gap lengths (n, J) over the take."""
-    part = slice(None, None, max(1, len(length) // MEDIAN_FRAMES))
+    part: slice | Ints = slice(None, None, max(1, len(length) // MEDIAN_FRAMES))
+    if hardly_seen(seen, part):
+        part = evenly_seen(seen, MEDIAN_FRAMES)
     return _robust_size(np.where(seen[part], length[part], np.nan))
 
 

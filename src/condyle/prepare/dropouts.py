@@ -21,13 +21,12 @@ from ..model.stage import Decision
 from ..model.take import Take
 from .flips import find_flips
 from .held_places import find_held_places
-from .repeats import REST_MAX_LEAST_STEPS, REST_MAX_STEPS, Runs, find_repeats, find_runs
+from .repeats import POLLED_MOST_SAMPLES, REST_MAX_LEAST_STEPS, REST_MAX_STEPS, Runs, find_repeats, find_runs
 
 PATH_JUMP_MIN_STEPS = 8.0  # usual steps from which a sample does not continue the path
 ROUNDED_STEP_M = 0.002  # m by which markers in whole millimetres, and the body that is formed from them, step at rest
 ALONE_MAX_FRAMES = 2  # frames of a pose of rest at an end of a recording
 RESTING_MAX_STEPS = 4.0  # extent over the rms step of a sensor that stays where it is
-POLLED_MAX_REPEATS = 3  # repeats in a row up to which a sensor is merely read faster than it measures
 MEETING_MIN_SHARE = 0.25  # of its fresh samples that a sensor must share with each other one
 FEW_REPEATS_SHARE = 0.005  # share of repeats up to which they are not worth a warning
 FAR_MIN_M = 1e4  # m from the origin of the room within which no place is doubted for itself
@@ -244,7 +243,7 @@ def _mask_held_places(take: Take, held: Bools) -> tuple[Take, list[Finding]]:
         longest, count = int(_run_lengths(held[:, [k]]).max()), int(held[:, k].sum())
         many_held = count > FEW_REPEATS_SHARE * take.frames
         text = (
-            f"{take.names[k]}: {many(count, 'place')} {_verb(count)} the one before while it turned and others moved, "
+            f"{take.names[k]}: {many(count, 'place')} {_verb(count)} the one before while it turned, "
             f"at most {longest} in a row; masked; "
         )
         text += "keep it in sight of the cameras or base stations" if many_held else "so few do no harm"
@@ -286,15 +285,14 @@ def _without_repeats(take: Take, same: Bools, polled: Bools) -> tuple[Take, list
     for k in np.flatnonzero(alone.any(axis=0)):
         longest = int(_run_lengths(alone[:, [k]]).max())
         count, name = int(alone[:, k].sum()), take.names[k]
-        severity: Severity = (
-            "warning" if longest > POLLED_MAX_REPEATS and count > FEW_REPEATS_SHARE * take.frames else "info"
-        )
+        is_polled = longest < find_runs(take, int(k), same[:, k] | polled[:, k]).measure_polled()
+        severity: Severity = "info" if is_polled or count <= FEW_REPEATS_SHARE * take.frames else "warning"
         what = "place" if (polled & ~same)[alone[:, k], k].any() else "pose"
         text = f"{name}: {many(count, what)} {_verb(count)} the one before while others move, at most {longest} "
         text += "in a row; "
         if severity == "warning":
             text += "masked; check the sensor's connection"
-        elif longest <= POLLED_MAX_REPEATS:
+        elif is_polled:
             text += "masked; it is read faster than it measures, there is nothing to do"
         else:
             text += "masked; so few do no harm"
@@ -308,7 +306,7 @@ def _with_partners(take: Take, frozen: Bools) -> Bools:
     """The same marks, but none in short runs where sensors that are read in turn would no longer meet in a frame."""
     short = np.zeros_like(frozen)
     for k in np.flatnonzero(frozen.any(axis=0)):
-        short[:, k] = frozen[:, k] & (_run_lengths(frozen[:, [k]])[:, 0] <= max(POLLED_MAX_REPEATS, take.bodies))
+        short[:, k] = frozen[:, k] & (_run_lengths(frozen[:, [k]])[:, 0] < max(POLLED_MOST_SAMPLES, take.bodies + 1))
     fresh = take.seen & ~frozen
     count = fresh.sum(axis=0)
     together = _count_together(fresh)

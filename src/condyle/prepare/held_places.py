@@ -8,11 +8,10 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..maths.spool import over_frames, seal
 from ..model.take import Take
-from .repeats import REST_MAX_LEAST_STEPS, REST_MAX_STEPS, Runs, find_repeats, find_runs
+from .repeats import POLLED_MOST_SAMPLES, REST_MAX_LEAST_STEPS, REST_MAX_STEPS, Runs, find_repeats, find_runs
 
 JUMP_MIN_TIMES = 3.0  # the longest of the steps around, from which a step makes up for those that were not told
 JUMP_REACH_RUNS = 3  # steps around that it is held against
-POLLED_MOST_SAMPLES = 4  # in a run of a place that is merely read more often than it is measured
 LEVER_MIN_M = 0.03  # m from a sensor to the point about which its bone turns: nobody wears one nearer to a joint
 
 
@@ -25,14 +24,17 @@ def find_held_places(take: Take, poses: Bools, places: Bools) -> tuple[Bools, Bo
     A sensor that rests has its place again where it has few decimals, and one that turns about itself. A place that was
     held shows when it is left: in one step the sensor goes all the way that was not told, and on in small ones, alone.
     Or it was left unseen, and the sensor stopped at once, to the last bit, but turned by what would have moved it.
-    Where most runs of a sensor are such, all are.
+    Where most runs of a sensor are such, all are, and so are those of others that begin and end with one.
     """
     held, polled = np.zeros((2, take.frames, take.bodies), dtype=bool)
+    spans, others = set[tuple[int, int]](), list[tuple[int, int, int]]()
     turned = places & ~poses
     if not turned.any():
         return held, polled
     formed = {marker.body for marker in take.markers}  # place and orientation are of the same markers
-    rests = np.asarray((poses & ~(poses | ~take.seen).all(axis=0)).any(axis=1))
+    inside = (np.diff(take.segment) == 0)[:, None]
+    moves = (inside & take.seen[1:] & take.seen[:-1] & ~poses[1:]).any(axis=0)  # else it is fixed to the room
+    rests = np.asarray((poses & moves).any(axis=1))
     for body in np.flatnonzero(turned.any(axis=0)):
         again = places[:, body] & (take.p_world_body[:, body] != 0).any(axis=1)  # zeros are a dropout
         runs = find_runs(take, int(body), again)
@@ -42,13 +44,21 @@ def find_held_places(take: Take, poses: Bools, places: Bools) -> tuple[Bools, Bo
         turns = np.add.reduceat(turned[runs.rows, body] & again[runs.rows], runs.first) > 0
         rounding = REST_MAX_LEAST_STEPS * float(step[step > 0].min())
         small = max(REST_MAX_STEPS * float(median(np.linalg.norm(step, axis=1))), rounding)
-        if _is_polled(runs, turns, rounding):
-            polled[runs.rows, body] = again[runs.rows] & (turns & (runs.length <= POLLED_MOST_SAMPLES))[runs.label]
-            turns &= runs.length > POLLED_MOST_SAMPLES
+        short = turns & (runs.length <= runs.measure_polled())
+        if _is_polled(runs, short, rounding):
+            polled[runs.rows, body] = again[runs.rows] & short[runs.label]
+            turns &= ~short
         marked = turns & _jumps_on(take, int(body), runs, small)
         marked |= turns & _stops_short(take, int(body), runs, small, rests)
         marked = turns if 2 * marked.sum() >= turns.sum() else marked
         held[runs.rows, body] = again[runs.rows] & marked[runs.label]
+        for k in np.flatnonzero(turns & (runs.length > POLLED_MOST_SAMPLES)):
+            first, last = (int(runs.rows[runs.first[k] + step]) for step in (0, runs.length[k] - 1))
+            spans |= {(first, last)} if marked[k] else set()
+            others += [] if marked[k] else [(int(body), first, last)]
+    for other, first, last in others:
+        if (first, last) in spans:  # out of sight together
+            held[first + 1 : last + 1, other] = places[first + 1 : last + 1, other]
     return held, polled
 
 
@@ -65,13 +75,12 @@ def add_held_turns(take: Take, turns: Floats | None) -> Floats | None:
     return seal(over_frames(join, held, take.R_world_body, *([] if turns is None else [turns])))
 
 
-def _is_polled(runs: Runs, turns: Bools, rounding: float) -> bool:
+def _is_polled(runs: Runs, short: Bools, rounding: float) -> bool:
     """Whether short runs (K,) are most of what a sensor tells, left as a rule by more than steps of `rounding` [m]."""
-    short = turns & (runs.length <= POLLED_MOST_SAMPLES)
     leave = runs.after(np.where(runs.near, runs.shift, np.nan))
     with np.errstate(invalid="ignore"):
         goes = short & (leave > rounding)
-    return bool(2 * short.sum() > len(turns) and 2 * goes.sum() > short.sum())
+    return bool(2 * short.sum() > len(short) and 2 * goes.sum() > short.sum())
 
 
 def _jumps_on(take: Take, body: int, runs: Runs, small: float) -> Bools:

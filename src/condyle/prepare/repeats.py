@@ -5,12 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
+from ..maths.robust import median
 from ..maths.spool import POSE_BYTES, blocks_of
 from ..model.take import Take
 from ..model.values import dataclass
 
 REST_MAX_STEPS = 0.3  # of the usual step: a body that comes to rest by itself does so in steps below this
 REST_MAX_LEAST_STEPS = 6.0  # smallest steps that a sensor with few decimals makes at rest
+POLLED_MOST_SAMPLES = 4  # in a run of a sensor that is merely read more often than it measures
+POLLED_MIN_SHARE = 0.8  # of its runs that are about as long as usual, where that may be longer
+POLLED_MAX_OFF = 0.5  # of the usual length, by which such runs are longer or shorter
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +41,13 @@ class Runs:
     def after(self, values: Floats) -> Floats:
         """(K,) of the step out of each run; NaN at the last."""
         return np.append(values[1:], np.nan)
+
+    def measure_polled(self) -> float:
+        """Samples up to which runs are those of a sensor that is merely read more often than it measures."""
+        usual = float(median(self.length.astype(np.float64)))
+        near = np.abs(self.length - usual) <= POLLED_MAX_OFF * usual
+        longest = (1 + POLLED_MAX_OFF) * usual if near.mean() >= POLLED_MIN_SHARE else 0.0
+        return max(longest, POLLED_MOST_SAMPLES)
 
 
 def find_runs(take: Take, body: int, alike: Bools) -> Runs:

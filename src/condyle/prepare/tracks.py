@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, distinct, evenly
+from ..maths.arrays import Bools, Floats, Ints, distinct, evenly, evenly_seen
 from ..maths.robust import median
 from ..maths.series import SHORTEST_STEP_S, segment_slices
 from ..maths.spool import POSE_BYTES, blocks_of, empty, over_frames
@@ -119,7 +119,7 @@ class _Before:
 
     def usual_steps(self, size: float) -> Floats:
         """(m,) [m] median step of each body, of frames spread over the take."""
-        rows = 1 + evenly(self.take.frames - 1, STEP_FRAMES)
+        rows = 1 + evenly_seen(self.take.seen[1:], STEP_FRAMES)
         frame, body = (one.ravel() for one in np.meshgrid(rows, np.arange(self.take.bodies), indexing="ij"))
         step = self.step(size, frame, body, body).reshape(len(rows), -1)
         return median(np.where(np.isfinite(step), step, np.nan))
