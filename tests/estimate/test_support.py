@@ -20,6 +20,7 @@ from condyle.estimate.support import (
 from condyle.maths.rotation import from_vector
 from condyle.model.skeleton import SURE_SUPPORT
 from condyle.model.take import OwnSkeleton, Take
+from condyle.pairs.noise import Noise
 from condyle.simulate import Disturbances, World, chain, human, linkage, simulate, together
 from tests.oracle.worlds import moved, wander
 
@@ -52,6 +53,12 @@ def test_every_edge_of_a_clean_take_is_sure_without_names(walk: World) -> None:
     assert len(found) == 14
     assert min(one.support for one in found.values()) >= SURE_SUPPORT
     assert {one.rivals for one in found.values()} == {()}
+
+
+def test_noise_that_grows_with_place_leaves_no_edge_in_question() -> None:
+    grows = Disturbances(position_noise=0.001, orientation_noise=np.radians(0.05), range_power=4.0)
+    far = simulate(human(), "walk", seconds=20, seed=73006, disturbances=grows)
+    assert min(one.support for one in supports(nameless(far.take)).values()) >= SURE_SUPPORT
 
 
 def test_what_compared_the_trees_of_a_long_take_is_made_anew(walk: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,13 +330,11 @@ def bound_chain(
         turn=turn,
         motion=SimpleNamespace(size=size),
         sums=None,
-        rows=SimpleNamespace(every=1),
-        noise=SimpleNamespace(of_rows=lambda _: None),
     )
     monkeypatch.setattr(support, "measure_unexplained_share", lambda *_: left)
     monkeypatch.setattr(support, "explain_by_noise", lambda *_: np.broadcast_to(noise, 5))
     monkeypatch.setattr(support, "turn_about_one_axis", lambda *_: np.zeros(5, dtype=bool))
-    return support._most_support(6, structure, np.zeros(5, dtype=bool))[0].tolist()  # type: ignore[arg-type]
+    return support._most_support(6, structure, np.zeros(5, dtype=bool), Noise.none(6))[0].tolist()  # type: ignore[arg-type]
 
 
 FIRST = np.arange(5) == 0

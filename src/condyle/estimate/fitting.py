@@ -16,7 +16,7 @@ from ..model.take import WORLD, Take
 from ..model.values import dataclass
 from ..pairs.digest import digest_take, measure_speeds
 from ..pairs.fits import PairFits, fit_pairs, gaps, orientation_bias, orientation_pulls, refine_pairs
-from ..pairs.noise import Noise, fit_place_noise
+from ..pairs.noise import Noise
 from ..pairs.outliers import find_inliers
 from ..pairs.rows import RowTake, read_rows
 from ..pairs.sums import PairSums, sum_pairs
@@ -149,8 +149,7 @@ def solve_robust(take: Take, structure: Structure, pairs: Ints, finish: Finish |
     if (fits.residual <= EXACT_RESIDUAL_SHARE * motion.size).all():
         return Solved(solution_of(take, fits), fits, sums)
     held = classify(fits, motion, noise, structure.turn)[2] | ~fits.determined
-    digest = digest_take(take, structure.good)
-    place = fit_place_noise(digest.d6[..., 0], digest.place)
+    place = digest_take(take, structure.good).place_noise
     relative = None if place is None else place.variance(rows.take)
     solution = solve_together(rows.take, fits, noise, held, relative, source=rows)
     if solution.robust.any():  # ranks, axes and kinds are read off the poses that the weights kept

@@ -158,7 +158,7 @@ def solve_together(
     # Cameras are never off by themselves: what joints of marker clusters share is skin that follows the motion.
     shared = False if shared is None and take.markers else shared
     if relative is not None:
-        noise, relative = _level_noise(noise, relative)
+        noise, relative = level_noise(noise, relative)
     system, u = _set_up(start, noise if correct else None, held)
     inlier, base, window = weigh_seen(rows.seen), None, take.count_frames(LIVELY_S)
     fires = np.zeros(len(start.pairs), dtype=bool) if tukey is None else tukey
@@ -206,7 +206,7 @@ def _split_unknowns(pairs: Ints, u: Floats) -> tuple[Ints, Floats, Floats]:
     return pairs, halves[:, 0], halves[:, 1]
 
 
-def _level_noise(noise: Noise, relative: Floats) -> tuple[Noise, Floats]:
+def level_noise(noise: Noise, relative: Floats) -> tuple[Noise, Floats]:
     """The sensors' mean noise, and variances (n, m) over that: the usual noise is not the mean one where it changes."""
     usual = relative.mean(axis=0)
     level = Noise(noise.position * np.sqrt(usual), noise.orientation * np.sqrt(usual))

@@ -17,8 +17,12 @@ from ..maths.arrays import Bools, Floats, Ints, distinct
 from ..maths.graph import sides
 from ..maths.robust import median, quantile
 from ..model.take import Take
+from ..pairs.digest import digest_take
 from ..pairs.fits import PairFits
+from ..pairs.noise import Noise
+from ..pairs.outliers import MEDIAN_FRAMES
 from .kinds import find_rigid
+from .solve import level_noise
 from .structure import (
     COVARIANCE_MAX_BODIES,
     NOISE_MIN_RATIO,
@@ -99,7 +103,7 @@ def measure_support(take: Take, structure: Structure) -> dict[int, EdgeSupport]:
     plain[list(structure.screws)] = True
     contradicted = _contradict_own(take, structure, pairs, z)
     z, by_motion = (_rule_out(structure, plain, pairs, one) for one in (z, by_motion))
-    most, alike = _most_support(take.bodies, structure, plain)
+    most, alike = _most_support(take.bodies, structure, plain, _find_mean_noise(take, structure))
     for k, others in contradicted.items():
         most[k], alike[k] = min(most[k], DOUBTED_SUPPORT), [*others, *alike[k]]
     beaten = _find_named_against_motion(take, structure, pairs, by_motion)
@@ -185,7 +189,7 @@ def _rule_out(structure: Structure, plain: Bools, pairs: Ints, z: Floats) -> Flo
     return np.where(plain[edges][:, None] & (several[pairs] | beside), np.inf, z)
 
 
-def _most_support(bodies: int, structure: Structure, plain: Bools) -> tuple[Floats, list[list[int]]]:
+def _most_support(bodies: int, structure: Structure, plain: Bools, noise: Noise) -> tuple[Floats, list[list[int]]]:
     """(J,) support that an edge has at most, whatever the scores, and pairs of another calm body that fit alike.
 
     Of two calm bodies the room tells as much as a joint. An edge that leaves much of what it has to explain may be
@@ -198,7 +202,6 @@ def _most_support(bodies: int, structure: Structure, plain: Bools) -> tuple[Floa
     calm &= structure.turn < CALM_TURN_SHARE * median(structure.turn)
     neighbours = (structure.between == 0) | plain
     left = measure_unexplained_share(structure.sums, fits, edges)
-    noise = structure.noise.of_rows(structure.rows.every)
     over_noise = fits.residual[edges] / np.maximum(explain_by_noise(fits, edges, noise), 1e-150)
     beyond = left * np.sqrt(1 - np.maximum(over_noise, 1.0) ** -2)
     much = (left >= median(left)) | (left > UNEXPLAINED_ALWAYS_SHARE)  # where skin moves, all joints leave some
@@ -230,6 +233,15 @@ def _most_support(bodies: int, structure: Structure, plain: Bools) -> tuple[Floa
             most[k] = CALM_PAIR_SUPPORT
         alike.append(other)
     return np.where(neighbours[edges] & ~unlike, 1.0, most), alike
+
+
+def _find_mean_noise(take: Take, structure: Structure) -> Noise:
+    """Noise in a row, by its mean square: where it grows with place, that is more than the usual one, and a joint that
+    came near to where it is loud would leave what looks like motion.
+    """
+    noise = structure.noise.of_rows(structure.rows.every)
+    place = digest_take(take, structure.good).place_noise
+    return noise if place is None else level_noise(noise, place.variance(take.thin(MEDIAN_FRAMES)[0]))[0]
 
 
 def _contradict_own(take: Take, structure: Structure, pairs: Ints, z: Floats) -> dict[int, list[int]]:

@@ -34,7 +34,7 @@ from ..maths.spool import (
 )
 from ..model.values import dataclass
 from .fits import PairFits, fit_pairs
-from .noise import DIFFERENCE_ORDER, NOISE_MAX_WINDOWS, Noise, sixth_differences
+from .noise import DIFFERENCE_ORDER, NOISE_MAX_WINDOWS, Noise, PlaceNoise, fit_place_noise, sixth_differences
 from .sums import RowSums, sum_rows
 
 if TYPE_CHECKING:
@@ -106,6 +106,11 @@ class Digest:
     def noise(self) -> Noise:
         """White noise of the sensors in a frame."""
         return Noise.from_differences(self.d6)
+
+    @cached_property
+    def place_noise(self) -> PlaceNoise | None:
+        """How that grows with place; None where it does not."""
+        return fit_place_noise(self.d6[..., 0], self.place)
 
     @cached_property
     def stack(self) -> Floats:
