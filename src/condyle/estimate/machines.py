@@ -28,6 +28,10 @@ UNIVERSAL_MIN_TURN_RAD = np.radians(3.0)  # rms about the second axis, from whic
 UNIVERSAL_MAX_COSINE = 0.7  # of the angle between the two axes: nearer ones are one
 UNIVERSAL_ROUNDS = 40  # of finding one axis after the other, at most
 UNIVERSAL_SETTLED_SHARE = 1e-12  # of what is left, by which a round must lower it for another
+# Times what a round took off that each of the rest may take off: what stays above the limit even so is left alone. Of
+# 16,000 random joints 3 stop that would end within 2 % of the limit, none that would end farther below it
+UNIVERSAL_FALL_RATIO = 3.0
+UNIVERSAL_SURE_ROUNDS = 6  # after which that is asked; at once, 11 of them stop too early
 SCREW_MIN_SHARE = 0.9  # of a hinge's square gap beyond the noise that a thread must explain
 SCREW_NOISE_SHARE = 1.2  # times its square that the noise counts as there: it is known to some per cent
 SCREW_MIN_T = 8.0  # slope of the thread over its standard error; hinges of built linkages have 3 at most
@@ -113,11 +117,14 @@ def _alternate(C: Floats, limit: Floats) -> tuple[Floats, Floats, Floats]:
         value, vector = np.linalg.eigh((products @ both).reshape(-1, 3, 3))
         return value[:, 0], vector[:, :, 0]
 
-    for _ in range(UNIVERSAL_ROUNDS if len(still) else 0):
+    for turn in range(UNIVERSAL_ROUNDS if len(still) else 0):
         before = left[still]
         _, u[still] = least(own, v[still])
-        left[still], v[still] = least(np.swapaxes(own, 1, 2), u[still])
-        settled = left[still] >= (1 - UNIVERSAL_SETTLED_SHARE) * before
+        now, v[still] = least(np.swapaxes(own, 1, 2), u[still])
+        left[still] = now
+        settled = now >= (1 - UNIVERSAL_SETTLED_SHARE) * before
+        if turn >= UNIVERSAL_SURE_ROUNDS:
+            settled |= now - UNIVERSAL_FALL_RATIO * (UNIVERSAL_ROUNDS - turn) * (before - now) > limit[pair[still]]
         still, own = still[~settled], own[~settled]
         if not len(still):
             break

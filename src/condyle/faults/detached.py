@@ -180,9 +180,9 @@ def _find_lying(blocks: PoseBlocks, known: Collection[int] = ()) -> Iterator[Lyi
     if not known and not moves(blocks.pose).any():
         return
     for part in segment_slices(blocks.segment):
-        for body in range(blocks.pose.shape[1]):
-            pose = blocks.pose[part, body]
-            before, after = _count_lying(pose), _count_lying(pose[::-1])
+        pose = blocks.pose[part]
+        counts = zip(_count_lying(pose).tolist(), _count_lying(pose[::-1]).tolist(), strict=True)
+        for body, (before, after) in enumerate(counts):
             ends = [slice(part.stop - after, part.stop)]
             if after < len(pose):  # else it lies throughout
                 ends.append(slice(part.start, part.start + before))
@@ -191,18 +191,21 @@ def _find_lying(blocks: PoseBlocks, known: Collection[int] = ()) -> Iterator[Lyi
                     yield LyingStretch(body, rows.start, rows.stop, rows.start == part.start, rows.stop == part.stop)
 
 
-def _count_lying(pose: Floats) -> int:
-    """How many mean poses (b, 3, 4) of a body, from the first on, are where the first one seen is; those unseen do not
-    count against it.
+def _count_lying(pose: Floats) -> Ints:
+    """(m,) how many mean poses (b, m, 3, 4) of each body, from the first on, are where the first one seen is; those
+    unseen do not count against it.
     """
-    known = np.isfinite(pose[:, 0, 0])
-    off = pose - pose[np.argmax(known)]
-    turn = np.sqrt(np.square(off[..., :3]).sum(axis=(1, 2)) / 2)  # of a small angle, that
-    with np.errstate(invalid="ignore"):
-        away = (np.linalg.norm(off[..., 3], axis=1) > LYING_MAX_M) | (turn > LYING_MAX_RAD)
-    if not known.any():
-        return 0
-    return int(np.argmax(away)) if away.any() else len(pose)
+    count = np.zeros(pose.shape[1], dtype=np.int64)
+    for some in blocks_of(len(count), pose[:, :1].nbytes):
+        part = pose[:, some]
+        known = np.isfinite(part[..., 0, 0])
+        off = part - part[known.argmax(axis=0), np.arange(part.shape[1])]
+        turn = np.sqrt(np.square(off[..., :3]).sum(axis=(2, 3)) / 2)  # of a small angle, that
+        with np.errstate(invalid="ignore"):
+            away = (np.linalg.norm(off[..., 3], axis=2) > LYING_MAX_M) | (turn > LYING_MAX_RAD)
+        first = np.where(away.any(axis=0), away.argmax(axis=0), len(pose))
+        count[some] = np.where(known.any(axis=0), first, 0)
+    return count
 
 
 def moves(pose: Floats) -> Bools:

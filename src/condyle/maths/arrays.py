@@ -59,8 +59,8 @@ def freeze_array(
     array: NDArray[Any] = np.asarray(values) if isinstance(values, np.ndarray) else to_numbers(values, name, dtype)
     large = array.ndim > 0 and array.nbytes > BLOCK_BYTES and array.dtype.kind in "fiub" and array.itemsize <= 8
     array = array if large or array.dtype == dtype else to_numbers(array, name, dtype)
-    wanted = ", ".join("any" if length is None else str(length) for length in shape)
     if array.ndim != len(shape) or any(w is not None and w != h for w, h in zip(shape, array.shape, strict=True)):
+        wanted = ", ".join("any" if length is None else str(length) for length in shape)
         raise CondyleError(f"{name} has shape {array.shape}, expected ({wanted})", code="bad-shape")
     if array is values and array.dtype == dtype and not array.flags.writeable:
         owner = array.base

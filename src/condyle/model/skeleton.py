@@ -115,8 +115,8 @@ class Joint:
 
 def _widest(covariance: Floats) -> float:
     """Largest half-width of a 95 % interval over both halves of a covariance (6, 6)."""
-    halves = (covariance[:3, :3], covariance[3:, 3:])
-    return Z95 * float(np.sqrt(max(0.0, *(float(np.linalg.eigvalsh(half)[-1]) for half in halves))))
+    halves = np.stack([covariance[:3, :3], covariance[3:, 3:]])
+    return Z95 * float(np.sqrt(max(0.0, float(np.linalg.eigvalsh(halves)[:, -1].max()))))
 
 
 @dataclass(frozen=True)

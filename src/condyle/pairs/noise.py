@@ -69,7 +69,8 @@ class Noise:
         moved = self.position[sensor, None] * np.tile([[1.0], [-1.0]], (J, 1))
         ends = np.concatenate([turned, moved], axis=1)  # (2 J, 4) what a sensor's noise does to its end of a joint
         shared = np.where(sensor[:, None] == sensor, ends @ ends.T, 0.0)
-        return np.asarray(shared.reshape(J, 2, J, 2).sum(axis=(1, 3)))
+        rows = shared[::2] + shared[1::2]
+        return np.asarray(rows[:, ::2] + rows[:, 1::2])
 
     def cap(self, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats, residual: Floats) -> Noise:
         """With no more orientation noise than the residuals (J,) [m] of joints allow: the rest of it was fast motion.

@@ -46,8 +46,8 @@ class System:
         J, sensor, factor = len(self.pairs), self.pairs.ravel(), self.factor[::3]
         # Products of two sensors' rotations shrink twice; a sensor with itself is exact.
         both = np.where(sensor[:, None] == sensor, 1.0, factor * factor[:, None])
-        both = both.reshape(J, 2, J, 2) * S[:, None, :, None]
-        N = G.reshape(2 * J, 3, 2 * J, 3) * both.reshape(2 * J, 1, 2 * J, 1)
+        both = (both.reshape(J, 2, J, 2) * S[:, None, :, None]).reshape(2 * J, 2 * J)
+        N = G.reshape(2 * J, 3, 6 * J) * np.repeat(both, 3, axis=1)[:, None]
         return np.asarray(N.reshape(6 * J, 6 * J))
 
     def solve(self, G: Floats, H: Floats, S: Floats, start: Floats | None = None) -> Floats:
@@ -81,7 +81,7 @@ class System:
 def weigh_joints(G: Floats, S: Floats) -> Floats:
     """(6J, 6J) products G of rows, those of two joints weighed by S (J, J)."""
     J = len(S)
-    return np.asarray((G.reshape(J, 6, J, 6) * S[:, None, :, None]).reshape(6 * J, 6 * J))
+    return np.asarray((G.reshape(J, 6, 6 * J) * np.repeat(S, 6, axis=1)[:, None]).reshape(6 * J, 6 * J))
 
 
 def descend(N: Floats, h: Floats, basis: Floats, start: Floats) -> Floats | None:
