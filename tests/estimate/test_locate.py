@@ -45,7 +45,7 @@ def test_the_residual_of_a_long_take_is_told_by_some_of_its_frames() -> None:
     residual = np.array([joint.residual for joint in fit.skeleton.joints])
     assert residual == pytest.approx(every, rel=0.02)
     assert (residual != every).all()
-    assert take.frames > 2 * locate.RESIDUAL_FRAMES
+    assert take.frames > 2 * locate.RESIDUAL_LEAST_FRAMES
 
 
 def test_joints_carry_their_evidence() -> None:

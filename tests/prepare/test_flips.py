@@ -188,6 +188,16 @@ def test_a_filter_has_eight_samples_on_its_way_to_the_other_side_at_most() -> No
         assert np.flatnonzero(change).tolist() == ([28] if count == 8 else [])
 
 
+def test_one_sensor_that_is_seen_alone_and_jumps_moves_no_room() -> None:
+    take = figure()
+    mask, hidden = np.zeros((2, *take.seen.shape), dtype=bool)
+    mask[100:120, 0] = True
+    hidden[50:200, 1:] = True
+    flips = find_flips(mirrored(take, mask).mask(hidden))
+    assert flips is not None
+    assert (flips[0] == mask).all()
+
+
 def test_a_room_that_is_moved_has_no_flips_and_a_transmitter_that_changes_sides_has() -> None:
     take = figure()
     middle = take.frames // 2

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .support import EdgeSupport
 
 # Spread over a take, at least, by which the residual of a joint is told: to 0.6 % in white noise.
-RESIDUAL_FRAMES = 4000
+RESIDUAL_LEAST_FRAMES = 4000
 
 
 class Located(NamedTuple):
@@ -231,7 +231,7 @@ def _main_share(turned: Floats) -> float | None:
 def _measure_residual(take: Take, solution: Solution) -> Floats:
     """(J,) [m] root mean square gap of a solution's joints in frames; where rows told it, from some of them."""
     weight = solution.frame_weight
-    every = 1 if isinstance(weight, np.ndarray) else max(1, take.frames // RESIDUAL_FRAMES)
+    every = 1 if isinstance(weight, np.ndarray) else max(1, take.frames // RESIDUAL_LEAST_FRAMES)
     if every > 1 and hardly_seen(take.seen, slice(None, None, every)):
         every = 1
     return gap_residual(JointGaps(take if every == 1 else take.slice(step=every), *solution.joints), weight, every)

@@ -64,6 +64,8 @@ def _moves_of_the_room(take: Take) -> Bools:
     found = np.zeros(take.frames, dtype=bool)
     for frame in (np.flatnonzero(jumps) + 1).tolist():
         both = take.seen[frame - 1] & take.seen[frame]
+        if both.sum() < 2:  # one alone is no room
+            continue
         R, p = (values[frame - 1 : frame + 1, both] for values in (take.R_world_body, take.p_world_body))
         turn = rotation.project((R[1] @ np.swapaxes(R[0], -1, -2)).sum(axis=0))
         before, after = p - np.median(p, axis=1, keepdims=True)
