@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -11,16 +10,13 @@ import pytest
 
 import condyle
 from condyle.estimate import structure
-from condyle.estimate.kinds import PairMotion
-from condyle.estimate.structure import Structure, above_noise, find_plain_hinges, find_resting, infer_structure
+from condyle.estimate.structure import Structure, find_plain_hinges, infer_structure
 from condyle.estimate.support import measure_support
-from condyle.estimate.tree import Tree
-from condyle.maths import rotation, spool
+from condyle.maths import rotation
 from condyle.maths.graph import choose_root, spanning_tree
-from condyle.model.take import BodyMarker, Take
-from condyle.pairs.fits import PairFits, fit_pairs, refine_pairs
+from condyle.model.take import Take
+from condyle.pairs.fits import fit_pairs, refine_pairs
 from condyle.pairs.noise import Noise
-from condyle.pairs.rows import read_rows
 from condyle.pairs.sums import sum_pairs
 from condyle.prepare.dropouts import prepare
 from condyle.simulate import (
@@ -35,6 +31,7 @@ from condyle.simulate import (
     simulate,
     together,
 )
+from tests.make.pairs import made_up
 from tests.oracle.worlds import (
     common_point,
     crank_rocker,
@@ -120,23 +117,6 @@ def test_spikes_and_bursts_do_not_mislead(motion, seed) -> None:
     spoilt = world.truth.spiked | world.truth.burst
     assert found.good[~spoilt].mean() > 0.95
     assert found.good[world.truth.spiked].mean() < 0.2
-
-
-def test_spikes_are_found_where_rows_have_many_frames_and_few_rows_are_looked_at(monkeypatch) -> None:
-    looked, find_far = [], structure._find_far
-
-    def count(take, digest, joints, near, bar):
-        looked.append(near.mean())
-        return find_far(take, digest, joints, near, bar)
-
-    monkeypatch.setattr(structure, "_find_far", count)
-    for spikes in (0.0, 0.002):
-        world = simulate(human(), "walk", seconds=10, rate=480.0, seed=5, disturbances=replace(NOISE, spikes=spikes))
-        good = infer_structure(world.take).good
-        assert good[world.truth.spiked].sum() <= 0.05 * world.truth.spiked.sum()
-        assert good[~world.truth.spiked].mean() > 0.99
-    assert max(looked) < 0.3
-    assert looked[0] < 0.1
 
 
 def test_spikes_make_no_loop_joint() -> None:
@@ -488,142 +468,6 @@ def test_tree_and_root_do_not_depend_on_the_order_of_the_bodies(rng) -> None:
 # ---- rules by themselves, on either side of what they ask
 
 
-def made_up(main_deg: list[float], lever: list[float], error: float = 0.0) -> tuple[PairMotion, PairFits]:
-    """A chain of bodies half a metre apart whose joints turn by so much, with so much lever over what is left."""
-    J = len(main_deg)
-    main, half = np.radians(main_deg), np.full(J, 0.5)
-    spread = np.outer(main**2 / 2, [0.0, 1.0, 1.0])
-    motion = PairMotion(half, half, 60 * half, spread, main, np.array(lever), np.full((J, 3), error), main > 0)
-    pairs = np.stack([np.arange(1, J + 1), np.arange(J)], axis=1)
-    axes = np.tile(np.eye(3), (J, 1, 1))
-    return motion, PairFits(
-        pairs, np.full((J, 3), 0.1), np.full((J, 3), 0.1), np.full(J, 0.01), 100 * half, spread, axes, axes
-    )
-
-
-def test_a_third_of_the_edges_turns_by_a_degree_and_one_by_four_or_a_third_is_sharp() -> None:
-    def enough(main_deg: list[float], lever: list[float], error_deg: float = 0.0) -> bool:
-        motion, fits = made_up(main_deg, lever)
-        J = len(main_deg)
-        tree = Tree(np.arange(J), np.full(J, 2.0), np.full(J, -1))
-        return structure._moves_enough(motion, tree, fits, np.zeros(J + 1), np.radians(np.full(J + 1, error_deg)))
-
-    assert enough([4.5, 0.5, 0.5], [1, 1, 1])
-    assert not enough([3.5, 3.0, 3.0], [1, 1, 1])
-    assert not enough([4.5, 0.5, 0.5, 0.5], [1, 1, 1, 1])
-    assert enough([4.5, 1.1, 0.5, 0.5], [1, 1, 1, 1])
-    assert not enough([4.5, 0.9, 0.5, 0.5], [1, 1, 1, 1])
-    assert enough([0.5, 0.5, 0.5], [55, 1, 1])
-    assert not enough([0.5, 0.5, 0.5], [45, 1, 1])
-    assert enough([4.5, 1.5, 1.5], [1, 1, 1], error_deg=1.0)  # of each body: 1.4 deg of two
-    assert not enough([4.5, 1.3, 1.3, 1.3], [1, 1, 1, 1], error_deg=1.0)
-    assert not enough([0.5, 0.5, 0.5], [55, 1, 1], error_deg=1.0)
-
-
-def test_half_a_millimetre_of_a_marker_turns_a_body_the_more_the_nearer_its_markers_are_to_a_line() -> None:
-    places = {"flat": [[0.1, 0, 0], [-0.1, 0, 0], [0, 0.03, 0]], "narrow": [[0.1, 0, 0], [-0.1, 0, 0], [0, 0.003, 0]]}
-    markers = [BodyMarker(body, str(k), np.array(p)) for body, own in places.items() for k, p in enumerate(own)]
-    p = np.zeros((2, 3, 3))
-    take = Take.from_poses(p, R_world_body=np.tile(np.eye(3), (2, 3, 1, 1)), names=["flat", "narrow", "sensor"])
-    flat, narrow, sensor = structure._turn_by_error(replace(take, markers=tuple(markers)))
-    assert np.isclose(flat, 0.0005 / (0.03 * np.sqrt(2 / 3)))
-    assert np.isclose(narrow, 10 * flat)
-    assert sensor == 0
-
-
-def test_half_of_the_edges_beat_their_rivals_or_stand_by_a_lever_of_five() -> None:
-    def determined(margin: float, main_deg: float, lever: float, error: float = 0.0, edges: int = 2) -> bool:
-        motion, fits = made_up([main_deg] + [0.0] * (edges - 1), [lever] + [0.1] * (edges - 1), error)
-        tree = Tree(np.arange(edges), np.full(edges, margin), np.full(edges, -1))
-        return structure._is_determined(motion, tree, fits, np.zeros(edges + 1))
-
-    assert determined(1.15, 0.3, 1.1)
-    assert not determined(1.15, 0.3, 1.1, edges=3)
-    assert not determined(1.15, 0.2, 1.1)
-    assert not determined(1.15, 0.3, 0.9)
-    assert not determined(1.05, 0.3, 4.5)
-    assert determined(1.05, 0.3, 5.5)
-    assert not determined(1.05, 0.3, 5.5, error=0.06)  # of half a metre: not one joint is located even to a line
-    assert determined(1.05, 0.3, 5.5, error=0.04)
-
-
-def test_a_body_rests_that_drifts_and_turns_by_little_of_what_is_usual() -> None:
-    def rests(turn_deg: float, drift_m: float, usual_deg: float = 10.0) -> bool:
-        turn, drift = np.radians([*[usual_deg] * 4, turn_deg]), np.array([*[1.0] * 4, drift_m])
-        found = find_resting(turn, drift)
-        assert not found[:4].any()
-        return bool(found[4])
-
-    assert rests(2.4, 0.14)
-    assert not rests(2.6, 0.14)
-    assert not rests(2.4, 0.16)
-    assert rests(0.45, 0.14, usual_deg=1.0)  # twice what a sensor resolves
-    assert not rests(0.55, 0.14, usual_deg=1.0)
-
-
-def test_a_gap_is_no_noise_from_four_times_what_the_sensors_explain() -> None:
-    _, fits = made_up([5.0, 5.0], [9.0, 9.0])
-    noise = Noise(np.full(3, 0.001), np.full(3, 0.002))
-    reach = 2 * np.linalg.norm([0.1, 0.1, 0.1])
-    loud = np.sqrt(3 * 2 * 0.001**2 + 2 * (0.002 * reach) ** 2)
-    fits = replace(fits, residual=np.array([3.9, 4.1]) * loud)
-    assert above_noise(fits, np.arange(2), noise).tolist() == [False, True]
-
-
-def test_rows_are_whole_where_six_times_the_joints_dimensions_are() -> None:
-    take = simulate(linkage(), seconds=2, rate=30, seed=1).take
-    take = take.select(take.names[:3])
-    for whole in (35, 36):  # of two joints
-        gone = np.zeros(take.seen.shape, dtype=bool)
-        gone[whole:, 1] = True
-        assert structure.whole_rows(take.mask(gone)).frames == (take.frames if whole < 36 else 36)
-
-
-def test_a_pair_seen_together_in_less_than_a_fifth_of_the_usual_frames_is_no_candidate() -> None:
-    take = simulate(linkage(), seconds=4, rate=50, seed=1).take
-    for share in (0.19, 0.21):
-        gone = np.zeros(take.seen.shape, dtype=bool)
-        gone[: -round(share * take.frames), 3] = True
-        fits = structure._candidates(read_rows(take.mask(gone)))
-        rare = np.isnan(fits.residual)
-        assert rare.tolist() == [share < 0.2 and 3 in pair for pair in fits.pairs.tolist()]
-
-
-def test_names_that_motion_contradicts_twice_where_they_agree_four_times_say_nothing() -> None:
-    assert not structure._contradict_motion(np.array([0, 0, 0, 0, 1, np.nan, np.inf]))
-    assert structure._contradict_motion(np.array([0, 0, 0, 0, 1, 2.0]))
-
-
-def named_pairs(pairs: list[tuple[int, int]], residual: Sequence[float] | None = None) -> PairFits:
-    half = np.zeros((len(pairs), 3))
-    size = np.full(len(pairs), 0.01) if residual is None else np.array(residual)
-    return PairFits(np.array(pairs), half, half, size, np.full(len(pairs), 100.0), half, half, half)
-
-
-def score(names: tuple[str, ...], fits: PairFits) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return structure._score_names(names, fits, np.zeros(len(fits.pairs)), ())
-
-
-def test_names_are_contradicted_by_what_motion_has_in_spite_of_their_handicap() -> None:
-    names, pairs = ("pelvis", "l_thigh", "r_thigh"), [(0, 1), (0, 2), (1, 2)]
-    soft = score(names, named_pairs(pairs, [0.02, 0.015, 0.012]))  # the thighs fit each other best, by less than twice
-    assert soft[0].tolist() == [0, 0, 1]
-    assert np.isnan(score(names, named_pairs(pairs, [0.02, 0.015, 0.006]))[0]).all()
-
-
-def test_a_residual_counts_twice_for_each_worn_segment_between_up_to_three() -> None:
-    names = ("pelvis", "l_thigh", "l_shank", "l_foot", "chest", "head")
-    pairs = [(0, 1), (1, 2), (2, 3), (0, 4), (4, 5), (0, 2), (0, 3), (3, 4), (3, 5)]
-    between, _, handicap = (part[[0, 5, 6, 7, 8]] for part in score(names, named_pairs(pairs)))
-    assert between.tolist() == [0, 1, 2, 3, 4]
-    np.testing.assert_allclose(handicap, np.log([1, 2, 4, 8, 8]))
-    names, pairs = ("pelvis", "l_thigh", "thing", "other"), [(0, 1), (0, 2), (2, 3)]
-    handicap = score(names, named_pairs(pairs))[2]
-    np.testing.assert_allclose(handicap, np.log([1, 8, 8]))  # a thing is not between those who are neighbours by name
-    handicap = score(("a", "b", "thing", "other"), named_pairs(pairs))[2]
-    np.testing.assert_allclose(handicap, 0.0)
-
-
 def test_a_plain_hinge_turns_about_one_axis_near_its_sensors_for_a_second_and_a_half() -> None:
     noise = Noise(np.full(2, 0.01), np.full(2, 1e-4))
     untimed = Take.from_poses(np.zeros((2, 2, 3)), R_world_body=np.tile(np.eye(3), (2, 2, 1, 1)), names=["a", "b"])
@@ -696,14 +540,6 @@ def test_motion_that_is_new_in_every_frame_is_not_taken_for_noise() -> None:
     assert np.median(found.noise.orientation) < 3 * 0.009
 
 
-def test_a_sensor_worked_out_from_another_says_nothing_of_its_noise() -> None:
-    take = simulate(human(), "exercise", seconds=10, rate=60, seed=1, disturbances=Disturbances(0.002, 0.009)).take
-    tip = take.p_world_body[:, :1] + take.R_world_body[:, :1] @ np.array([0.1, 0.0, 0.2])
-    R = np.concatenate([take.R_world_body, take.R_world_body[:, :1]], axis=1)
-    both = Take((*take.names, "tip"), take.time, R, np.concatenate([take.p_world_body, tip], axis=1))
-    assert infer_structure(both).noise.orientation.min() > 0.003
-
-
 # m: hips of people who run on a treadmill sway by 0.03
 @pytest.mark.parametrize(("sway", "joined"), [(0.0, True), (0.02, False)])
 def test_a_body_that_turns_about_a_place_that_sways_is_not_joined_to_the_room(sway: float, joined: bool) -> None:
@@ -713,98 +549,6 @@ def test_a_body_that_turns_about_a_place_that_sways_is_not_joined_to_the_room(sw
     place = place - sway * np.sin(take.time[:, None] * [5.0, 7.0, 11.0])
     fitted = condyle.fit(replace(take, p_world_body=take.p_world_body - place[:, None]), world=True, intervals=False)
     assert any("world" in (joint.child, joint.parent) for joint in fitted.skeleton.joints) is joined
-
-
-def apart_of(
-    monkeypatch: pytest.MonkeyPatch,
-    residual: float,
-    left: float,
-    *,
-    usual: float = 0.01,
-    lever: float = 9.0,
-    between: float = 0.0,
-    size: float = 0.5,
-) -> str | None:
-    """Why the first of five edges is no joint, by its residual [m] and what it leaves of all it has to explain."""
-    motion, fits = made_up([5.0] * 5, [lever] * 5)
-    first = np.arange(5) == 0
-    fits = replace(fits, residual=np.where(first, residual, usual))
-    motion = replace(motion, size=np.where(first, size, 0.5))
-    tree = Tree(np.arange(5), np.full(5, 2.0), np.full(5, -1))
-    no = np.zeros(5, dtype=bool)
-    monkeypatch.setattr(structure, "measure_unexplained_share", lambda *_: np.where(first, left, 0.01))
-    found = structure._apart(None, fits, motion, tree, Noise.none(6), no, np.where(first, between, 0.0), no)  # type: ignore[arg-type]
-    assert set(found) <= {0}
-    return found.get(0)
-
-
-def test_an_edge_is_no_joint_that_is_far_apart_only_slides_or_leads_over_what_nobody_wears(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    for residual, left, more, reason in [
-        (0.07, 0.3, {}, None),  # m, of sensors half a metre apart
-        (0.14, 0.3, {}, "loose"),  # many times the usual and a good share of the distance
-        (0.14, 0.3, {"usual": 0.025}, None),
-        (0.14, 0.3, {"usual": 0.012}, "loose"),
-        (0.13, 0.5, {"usual": 0.05}, None),
-        (0.2, 0.5, {"usual": 0.05}, "loose"),  # however few bodies there are
-        (0.2, 0.3, {"usual": 0.05}, None),
-        (0.05, 0.5, {"lever": 0.3, "size": 0.3}, None),
-        (0.05, 0.8, {"lever": 0.3, "size": 0.3}, "not-rotary"),
-        (0.05, 0.8, {"lever": 0.8, "size": 0.3}, None),
-        (0.05, 0.8, {"lever": 0.3, "size": 1.6}, None),
-        (0.02, 0.8, {"lever": 0.3, "size": 0.25}, "not-rotary"),
-        (0.01, 0.02, {"between": np.inf}, None),
-        (0.01, 0.06, {"between": np.inf}, "not-worn"),
-    ]:
-        assert apart_of(monkeypatch, residual, left, **more) == reason, (residual, left, more)  # type: ignore[arg-type]
-
-
-def test_what_the_room_explains_counts_as_usual_residuals_larger(monkeypatch: pytest.MonkeyPatch) -> None:
-    def larger(residual: float, room: float, lever: float = 9.0, rests: bool = False) -> float:
-        """Usual residuals by which the first pair counts as larger, where both bodies drift so that the room tells."""
-        motion, fits = made_up([5.0] * 3, [lever, 9.0, 9.0])
-        fits = replace(fits, residual=np.array([residual, 0.01, 0.01]))
-        drift = np.array([room, room, 10.0, 10.0]) / np.sqrt(2)
-        monkeypatch.setattr(structure, "find_resting", lambda *_: np.array([rests, rests, False, False]))
-        monkeypatch.setattr(structure, "_farther_rest", lambda *_: np.zeros(3, dtype=bool))
-        handicap = structure._score_resting(fits, motion, np.ones(4), drift, np.arange(3), None)
-        assert not handicap[1:].any()
-        return float(residual * np.sqrt(np.expm1(2 * handicap[0])) / 0.01)
-
-    for case, least, most in [
-        ((0.01, 0.0075), 0, 0),
-        ((0.01, 0.005), 3, 5),  # however much it turns
-        ((0.01, 0.02, 2.0), 0, 0),
-        ((0.01, 0.0105, 2.0), 1.5, 2.5),  # it may repeat the room
-        ((0.01, 0.0105, 5.0), 0, 0),
-        ((0.01, 0.03, 9.0, True), 0, 0),
-        ((0.01, 0.015, 9.0, True), 3, 5),  # feet that rock together
-    ]:
-        assert least <= larger(*case) <= most, case
-
-
-def test_a_joint_with_the_room_comes_apart_as_others_do_and_a_body_at_rest_is_turned_about(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(structure, "_spread", lambda *_: np.full(3, 0.02))
-    monkeypatch.setattr(structure, "above_noise", lambda *_: np.ones(3, dtype=bool))
-
-    def on_room(
-        residual: float, *, room: int | None, lever: float = 20.0, drift: float = 1.0, turn: float = 5.0
-    ) -> bool:
-        """drift [m] and turn [deg] of the first body; the others drift by a metre."""
-        motion, fits = made_up([5.0] * 3, [lever, 20.0, 20.0])
-        fits = replace(fits, residual=np.array([residual, 0.01, 0.01]))
-        turns, drifts = np.radians([turn, 5.0, 5.0, 5.0]), np.array([drift, 0.005, 1.0, 1.0])
-        free = structure._on_room(None, fits, motion, np.arange(3), None, turns, drifts, room)  # type: ignore[arg-type]
-        return bool(free[0])
-
-    assert not on_room(0.02, room=0)
-    assert on_room(0.05, room=0)  # a thigh over a treadmill
-    for lever, free in ((7.0, True), (20.0, False)):
-        assert on_room(0.01, room=None, lever=lever, drift=1e-4, turn=0.5) == free
-    assert not on_room(0.01, room=None, lever=7.0, drift=1e-4, turn=2.0)
 
 
 def test_edges_are_exchanged_before_any_rival_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -817,15 +561,3 @@ def test_edges_are_exchanged_before_any_rival_is_tried(monkeypatch: pytest.Monke
     names = np.array(world.take.names)
     assert {frozenset(pair) for pair in names[fits.pairs[plain]].tolist()} != true_edges(world)
     assert {frozenset(pair) for pair in names[fits.pairs[tree.edges]].tolist()} == true_edges(world)
-
-
-def test_a_gap_stands_alone_by_its_distance_from_those_around_it(rng, monkeypatch: pytest.MonkeyPatch) -> None:
-    gap = rng.standard_normal((40, 2, 3))
-    gap[[5, 6, 30], 1] = np.nan
-    expected = np.linalg.norm(gap, axis=2)  # at either end, and beside what is not seen
-    around = np.linalg.norm(gap[1:-1] - 0.5 * (gap[2:] + gap[:-2]), axis=2)
-    expected[1:-1] = np.where(np.isfinite(around), around, expected[1:-1])
-    for rows in (1, 2, 13, 40):
-        monkeypatch.setattr(spool, "BLOCK_BYTES", rows * 3 * gap[:1].nbytes)
-        np.testing.assert_allclose(structure._measure_alone(gap), np.nan_to_num(expected), rtol=1e-12)
-    assert structure._measure_alone(gap[:1])[0] == pytest.approx(expected[0])

@@ -10,7 +10,9 @@ import pytest
 from scipy import special
 
 from condyle.estimate import support
-from condyle.estimate.structure import Structure, infer_structure, is_half_named, measure_unexplained_share
+from condyle.estimate.apart import measure_unexplained_share
+from condyle.estimate.handicaps import is_half_named
+from condyle.estimate.structure import Structure, infer_structure
 from condyle.estimate.support import (
     DOUBTED_SUPPORT,
     SURE_SD,

@@ -16,9 +16,11 @@ from ..pairs.digest import measure_cadence
 from ..pairs.fits import gaps
 from ..pairs.outliers import blame_partners, find_inliers
 from ..pairs.rigid_pair import describe_loose_pairs, rigid_sentence
+from .apart import MOVED_TURN_RAD, Reason, above_noise
+from .candidates import RARE_PAIR_SHARE
 from .kinds import LARGE_RESIDUAL_NOISE_RATIO, LARGE_RESIDUAL_SHARE
 from .machines import measure_slide
-from .structure import MOVED_TURN_RAD, RARE_PAIR_SHARE, Reason, Structure, above_noise
+from .structure import Structure
 
 if TYPE_CHECKING:
     from ..maths.arrays import Floats, Ints

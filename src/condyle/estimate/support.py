@@ -21,20 +21,12 @@ from ..pairs.digest import digest_take
 from ..pairs.fits import PairFits
 from ..pairs.noise import Noise
 from ..pairs.outliers import MEDIAN_FRAMES
+from .apart import NOISE_MIN_RATIO, explain_by_noise, measure_unexplained_share
+from .candidates import whole_rows
+from .handicaps import is_half_named, weigh_names
 from .kinds import find_rigid
 from .solve import level_noise
-from .structure import (
-    COVARIANCE_MAX_BODIES,
-    NOISE_MIN_RATIO,
-    Structure,
-    explain_by_noise,
-    find_plain_hinges,
-    is_half_named,
-    measure_unexplained_share,
-    turn_about_one_axis,
-    weigh_names,
-    whole_rows,
-)
+from .structure import COVARIANCE_MAX_BODIES, Structure, find_plain_hinges, turn_about_one_axis
 from .tree import SEARCH_FRAMES, ResidualRows
 
 SURE_SD = 1.645  # standard errors that SURE_SUPPORT is

@@ -25,7 +25,7 @@ from ..maths.series import correlated_square_sum, count_frames
 from ..maths.spool import blocks_of
 from ..model.take import Take
 from ..model.values import dataclass
-from ..pairs.fits import PairFits, fit_pairs, gap_blocks, gaps
+from ..pairs.fits import RESIDUAL_FLOOR_SHARE, PairFits, fit_pairs, gap_blocks, gaps
 from ..pairs.noise import Noise
 from ..pairs.sums import PairSums
 from .solve import solve_together
@@ -33,7 +33,6 @@ from .solve import solve_together
 SEARCH_FRAMES = 2000  # frames the search looks at, evenly spread over the take
 NEAREST_PARTNERS = 12  # candidate partners per body above ALL_PAIRS_MAX_BODIES bodies
 ALL_PAIRS_MAX_BODIES = 32  # bodies up to which every pair is a candidate
-RESIDUAL_FLOOR_SHARE = 1e-6  # of the scene's size: residuals below it are taken as zero
 MARGIN_MAX_LOG = 700.0  # the exponential of more is no number
 LEAST_FLOOR_M2 = 1e-100  # m^2, where all bodies are at one place: the inverse of it is a number
 EXCHANGE_MIN_GAIN = 0.01  # fall of the log-determinant that makes a swap worth it: 0.2 % of one residual

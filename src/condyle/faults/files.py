@@ -12,10 +12,10 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import CondyleError
+from ..estimate.apart import MOVED_TURN_RAD
 from ..estimate.checks import check_take
 from ..estimate.fitting import ROBUST, fit_tree, uncertainty_of
 from ..estimate.locate import locate_joints
-from ..estimate.structure import MOVED_TURN_RAD
 from ..findings import Finding, mm
 from ..maths.arrays import Floats
 from ..model.options import FitOptions

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..estimate.fitting import Estimator, uncertainty_of
+from ..estimate.handicaps import find_resting
 from ..estimate.kinds import measure_world_motion
 from ..estimate.locate import locate_joints
-from ..estimate.structure import Structure, find_resting
+from ..estimate.structure import Structure
 from ..maths.robust import median
 from ..model.skeleton import Joint
 from ..model.take import WORLD, Take

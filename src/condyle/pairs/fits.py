@@ -29,6 +29,7 @@ GAP_ROWS = 512
 # rows; as one product 0.35.
 SMALL_PRODUCT = 500_000
 OWN_LOADING = 1e-15  # of mean rotations' own products, which a body that spins through its rows leaves singular
+RESIDUAL_FLOOR_SHARE = 1e-6  # of the scene's size: residuals below it are taken as zero
 RANK_RATIO = 1e-6  # singular values below this share of the largest are rounding: the direction is not determined
 
 
@@ -64,6 +65,12 @@ class PairFits:
     def reach(self) -> Floats:
         """(P,) [m] distance of each joint from its two sensors, added."""
         return np.asarray(np.linalg.norm(self.p_child_joint, axis=1) + np.linalg.norm(self.p_parent_joint, axis=1))
+
+    @property
+    def usual_reach(self) -> float:
+        """The median [m] of these distances; 0 where none is known."""
+        known = self.reach[np.isfinite(self.reach)]
+        return float(median(known)) if len(known) else 0.0
 
     @property
     def singular_values(self) -> Floats:
