@@ -11,6 +11,7 @@ import pytest
 
 from condyle import Finding, read_skeleton
 from condyle.errors import CondyleError
+from condyle.maths.robust import Z95
 from condyle.model.clock import Clock
 from condyle.model.take import BodyMarker
 from condyle.report import facts
@@ -38,9 +39,10 @@ def test_bodies_joints_limbs_and_placements_are_the_skeletons(page: PageData, no
         assert shown.verdict == "enough"
         assert joint.child not in shown.advice
         assert joint.covariance is not None
-        assert shown.sigma is not None
-        assert shown.sigma[0] >= shown.sigma[1] >= shown.sigma[2] > 0
-        assert sum(s**2 for s in shown.sigma) == pytest.approx(np.trace(joint.covariance[:3, :3]))
+        assert shown.place_95 is not None
+        assert shown.place_95[0] >= shown.place_95[1] >= shown.place_95[2] > 0
+        assert sum((one / Z95) ** 2 for one in shown.place_95) == pytest.approx(np.trace(joint.covariance[:3, :3]))
+        assert shown.half_width == joint.half_width
         assert 0 < shown.p50 < shown.p95 < shown.largest
     for shown, limb in zip(page.limbs, skeleton.limbs, strict=True):
         assert page.bodies[shown.body].name == limb.body

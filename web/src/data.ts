@@ -50,8 +50,8 @@ export interface PageBody {
  * One joint of the tree, or a loop joint, named by its child.
  *
  * child, parent    places in `bodies`
- * sigma            [m] standard deviations of the joint's place in the child along its own principal axes, descending;
- *                  None where not determined
+ * place_95         [m] half-widths of the 95 % interval of the joint's place in the child along its principal axes,
+ *                  descending; half_width: the widest in both bodies, as findings tell it; None where not determined
  * margin           times the gap would grow with the best other edge, `runner_up`, in its place
  * support          lower bound of the chance that the edge is right, and `rivals` that may stand in its place
  * explained        [m] rms gap that noise and skin explain
@@ -78,7 +78,8 @@ export interface PageJoint {
   readonly support: number | null;
   readonly rivals: readonly (readonly [number, number])[];
   readonly explained: number | null;
-  readonly sigma: readonly [number, number, number] | null;
+  readonly place_95: readonly [number, number, number] | null;
+  readonly half_width: number | null;
   readonly verdict: "enough" | "weak" | "not determined";
   readonly advice: string;
   readonly gap_step: number;

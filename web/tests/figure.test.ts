@@ -27,15 +27,15 @@ describe("the shape of a figure", () => {
     expect(limbs.filter((bar) => bar.body === 1)).toMatchObject([{ a: [0, 0, 0.1], b: [0, 0, -0.3] }]);
   });
   it("halos are ten times two standard deviations around the ball in every take, and cut where that is too large", () => {
-    for (const sigma of [0.001, 0.0001]) {
-      const shape = shapeOf(new Model(page({ joints: [joint(1, 0, { sigma: [sigma, 0, 0] })] })), 1);
-      expect(shape.halos[0]).toBeCloseTo(shape.size * BALL + 20 * sigma);
+    for (const width of [0.002, 0.0002]) {
+      const shape = shapeOf(new Model(page({ joints: [joint(1, 0, { place_95: [width, 0, 0] })] })), 1);
+      expect(shape.halos[0]).toBeCloseTo(shape.size * BALL + 10 * width);
       expect(shape.halosCut).toBe(false);
     }
-    const poor = shapeOf(new Model(page({ joints: [joint(1, 0, { sigma: [1, 0, 0] })] })), 1);
+    const poor = shapeOf(new Model(page({ joints: [joint(1, 0, { place_95: [1, 0, 0] })] })), 1);
     expect(poor.halosCut).toBe(true);
     expect(poor.halos[0]).toBeLessThan(poor.size);
-    const unknown = new Model(page({ joints: [joint(1, 0, { sigma: null })] }));
+    const unknown = new Model(page({ joints: [joint(1, 0, { place_95: null })] }));
     expect(shapeOf(unknown, 1).halos).toEqual([0]);
   });
   it("hinges have their axis, loops are dashed on both bodies", () => {

@@ -14,6 +14,7 @@ import numpy as np
 from .._version import __version__
 from ..findings import Finding, cause_of, list_some, merge_findings
 from ..maths.arrays import Floats
+from ..maths.robust import Z95
 from ..model.clock import Clock
 from ..model.options import FitOptions
 from ..model.skeleton import Joint, Skeleton
@@ -80,16 +81,17 @@ def list_joints(
 
 
 def _joint(joint: Joint, skeleton: Skeleton, cover: JointCoverage, step: float, gap: Floats) -> page.PageJoint:
-    sigma = None
+    place_95 = None
     if joint.covariance is not None:
         spread = np.linalg.eigvalsh(joint.covariance[:3, :3])[::-1]
-        sigma = to_triple(np.sqrt(np.maximum(spread, 0.0)))
+        place_95 = to_triple(Z95 * np.sqrt(np.maximum(spread, 0.0)))
     known = joint.runner_up is not None and set(joint.runner_up) <= set(skeleton.bodies)
     return _by_place(
         page.PageJoint,
         joint if known else replace(joint, runner_up=None),
         skeleton,
-        sigma=sigma,
+        place_95=place_95,
+        half_width=joint.half_width,
         verdict=cover.verdict,
         advice=cover.text.removeprefix(f"{joint.child}: "),
         gap_step=step,

@@ -89,8 +89,8 @@ class PageJoint(_by_place(Joint, *_NOT_SHOWN)):  # type: ignore[misc]
     """One joint of the tree, or a loop joint, named by its child.
 
     child, parent    places in `bodies`
-    sigma            [m] standard deviations of the joint's place in the child along its own principal axes, descending;
-                     None where not determined
+    place_95         [m] half-widths of the 95 % interval of the joint's place in the child along its principal axes,
+                     descending; half_width: the widest in both bodies, as findings tell it; None where not determined
     margin           times the gap would grow with the best other edge, `runner_up`, in its place
     support          lower bound of the chance that the edge is right, and `rivals` that may stand in its place
     explained        [m] rms gap that noise and skin explain
@@ -100,7 +100,8 @@ class PageJoint(_by_place(Joint, *_NOT_SHOWN)):  # type: ignore[misc]
     p50, p95, largest [m] of the gap's length over all frames with weight
     """
 
-    sigma: Triple | None
+    place_95: Triple | None
+    half_width: float | None
     verdict: Sufficiency
     advice: str
     gap_step: float

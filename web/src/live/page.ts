@@ -218,7 +218,7 @@ class LivePage {
   private halfWidth(child: string): string {
     const { model } = this;
     const joint = model?.data.joints.find((one) => model.body(one.child).name === child);
-    return joint?.sigma == null || joint.point === "arbitrary" ? "" : `± ${mm(1.96 * joint.sigma[0])} mm`;
+    return joint?.half_width == null || joint.point === "arbitrary" ? "" : `± ${mm(joint.half_width)} mm`;
   }
 
   private report(status: Status): void {

@@ -88,7 +88,7 @@ export function sceneLegend(model: Model, store: Store, stage: Stage): { element
   const halo = halos.some((radius) => radius > 0)
     ? el("span", {
         class: "item",
-        text: `halo around a joint: 2σ of its place × ${HALO_TIMES}${halosCut ? ", the largest cut" : ""}`,
+        text: `halo around a joint: 95 % of its place × ${HALO_TIMES}${halosCut ? ", the largest cut" : ""}`,
       })
     : null;
   const slip = model.data.slips.length

@@ -59,7 +59,11 @@ function ofLink(model: Model, link: number, now: HTMLElement, counted: HTMLEleme
     entry("rms gap", mm(joint.residual), "mm"),
     entry("explained", mm(joint.explained), joint.explained === null ? "" : "mm"),
     entry(counted, now, "mm"),
-    entry("place ±", mm(joint.sigma?.[0] ?? null), joint.sigma ? "mm" : ""),
+    entry(
+      "place, 95 %",
+      joint.half_width === null ? mm(null) : `± ${mm(joint.half_width)}`,
+      joint.half_width === null ? "" : "mm",
+    ),
     entry("support", share(joint.support)),
     wide("turned", joint.rotation.map((angle) => degrees(angle)).join(" / "), "deg"),
   );

@@ -137,14 +137,14 @@ function dashesOf(model: Model, loop: PageJoint, link: number, size: number): Ba
     });
 }
 
-/** Standard deviation that a halo tells [m]: the largest, but across a hinge's axis where the axis is drawn itself. */
-export function haloSigma(joint: PageJoint): number | null {
-  if (joint.sigma === null) return null;
-  return joint.axis_child !== null && joint.point === "arbitrary" ? joint.sigma[1] : joint.sigma[0];
+/** Half-width that a halo tells [m]: the largest, but across a hinge's axis where the axis is drawn itself. */
+export function haloWidth(joint: PageJoint): number | null {
+  if (joint.place_95 === null) return null;
+  return joint.axis_child !== null && joint.point === "arbitrary" ? joint.place_95[1] : joint.place_95[0];
 }
 
-/** [m] from a joint to the edge of its halo: around its ball, HALO_TIMES two standard deviations, in every take. */
+/** [m] from a joint to the edge of its halo: around its ball, HALO_TIMES the half-width, in every take. */
 function haloOf(joint: PageJoint, size: number): number {
-  const sigma = haloSigma(joint);
-  return sigma !== null && sigma > 0 ? size * BALL + HALO_TIMES * 2 * sigma : 0;
+  const width = haloWidth(joint);
+  return width !== null && width > 0 ? size * BALL + HALO_TIMES * width : 0;
 }

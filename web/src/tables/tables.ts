@@ -113,12 +113,12 @@ export function jointTable(model: Model, store: Store): HTMLElement {
       draw: (r) => mm(r.joint.p95),
     },
     {
-      title: "place ±",
+      title: "place ± 95 %",
       unit: "mm",
       numeric: true,
-      hint: "Standard deviation of the joint's place, in its worst direction",
-      value: (r) => toMm(r.joint.sigma?.[0] ?? null),
-      draw: (r) => mm(r.joint.sigma?.[0] ?? null),
+      hint: "Half-width of the 95 % interval of the joint's place, where it is widest",
+      value: (r) => toMm(r.joint.half_width),
+      draw: (r) => mm(r.joint.half_width),
     },
     {
       title: "support",
