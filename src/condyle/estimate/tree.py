@@ -431,7 +431,7 @@ def try_rivals(
         gap = (value + 6 * handicap[other].sum() - base) / 6
         trials[int(edges[a]), b] = gap, float(blocks.error(without - base_without)) / 6
         if gap < tried[a]:
-            tried[a], margin[a], runner[a] = gap, np.exp(gap), b
+            tried[a], margin[a], runner[a] = gap, np.exp(min(gap, 700.0)), b
         if gap < best - 1e-3 and -6 * gap > blocks.least_gain(without - base_without):
             best, winner = gap, (a, b)
     if winner is not None:
