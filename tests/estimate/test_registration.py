@@ -68,6 +68,22 @@ def test_exact_poses_give_it_exactly() -> None:
     assert np.abs(found.translation - T).max() < 1e-6
 
 
+@pytest.mark.parametrize(("every", "delay"), [(2, 0.0), (3, 0.08), (4, 0.0)])
+def test_a_second_system_of_a_fraction_of_the_rate_is_found(every: int, delay: float) -> None:
+    """It was said that no two of the sensors are seen together in enough frames."""
+    take, first, second = two_worlds(delay=delay)
+    lost = np.zeros(take.seen.shape, dtype=bool)
+    lost[:, second] = (np.arange(take.frames) % every != 1)[:, None]
+    found = find_registration(take.mask(lost), first, second)
+    assert found is not None
+    assert float(np.linalg.norm(rotation.to_vector(found.R @ Q.T))) < max(2 * found.rotation_95, np.radians(0.05))
+    middle = take.p_world_body[:, take.index(found.pair[1])].mean(axis=0)
+    assert np.linalg.norm(found.R @ middle + found.translation - (Q @ middle + T)) < max(
+        2 * found.translation_95, 0.003
+    )
+    assert found.delay == pytest.approx(delay, abs=0.004)
+
+
 def test_one_sensor_on_a_body_of_the_first_system_is_enough() -> None:
     take, first, second = two_worlds(second=("l_hand",))
     pelvis = take.index("pelvis")

@@ -85,6 +85,16 @@ def test_a_handicap_weighs_on_the_rivals(wrong) -> None:
     assert not wrong.settle(handicap=handicap)[1]
 
 
+def test_a_margin_beyond_all_numbers_is_a_number(right) -> None:
+    """Of exact data a rival's determinant may be e^800 times as large; numpy warned of an overflow."""
+    handicap = np.full(len(right.fits.pairs), 1000.0)
+    handicap[right.tree.edges] = 0
+    tree, changed, trials = right.settle(handicap=handicap)
+    assert not changed
+    assert min(gain for gain, _ in trials.values()) > 800
+    assert np.isfinite(tree.margin[tree.margin > 1e300]).any()
+
+
 def test_without_close_rivals_nothing_is_solved(monkeypatch) -> None:
     take = simulate(linkage(), seconds=5, seed=1, disturbances=Disturbances(position_noise=0.002)).take
     sums = sum_pairs(take)

@@ -264,6 +264,9 @@ def test_twins_are_of_one_part_on_both_sides_and_the_middle_is_its_own() -> None
         ("LeftController", Segment("hand", "l")),
         ("controller_right", Segment("hand", "r")),
         ("vive_tracker_left_foot", Segment("foot", "l")),
+        ("TrackerRole_Waist", Segment("pelvis")),
+        ("TrackerRole_RightKnee", Segment("shank", "r")),
+        ("TRACKERROLE_LEFT_FOOT", Segment("foot", "l")),
         ("controller", None),
     ],
 )

@@ -188,6 +188,16 @@ def test_a_filter_has_eight_samples_on_its_way_to_the_other_side_at_most() -> No
         assert np.flatnonzero(change).tolist() == ([28] if count == 8 else [])
 
 
+def test_a_foot_that_swings_past_the_origin_is_on_no_other_side() -> None:
+    """At 15 samples a second it steps from one side to the other, and stands as far off on both."""
+    take = figure()
+    swing = np.interp(np.arange(take.frames) % 24, range(9, 17), [-1, -0.85, -0.6, -0.2, 0.2, 0.6, 0.85, 1])
+    p = take.p_world_body.copy()
+    p[:, 0] = 1e-4 * np.random.default_rng(1).standard_normal((take.frames, 3))
+    p[:, 0, 0] += 0.4 * np.where(np.arange(take.frames) // 24 % 2, -1, 1) * swing
+    assert find_flips(replace(take, p_world_body=p)) is None
+
+
 def test_one_sensor_that_is_seen_alone_and_jumps_moves_no_room() -> None:
     take = figure()
     mask, hidden = np.zeros((2, *take.seen.shape), dtype=bool)

@@ -188,3 +188,13 @@ def test_a_known_figure_is_played_by_the_orientation_where_the_place_was_held() 
     played = condyle.solve(take, condyle.fit(first.take, intervals=False))
     off = forward(played.skeleton, played.motion).p_world_body - second.truth.p_world_body
     assert np.sqrt(np.mean(np.sum(off[marks] ** 2, axis=-1))) < 0.004
+
+
+def test_a_known_figure_is_played_by_the_orientation_between_places_that_are_measured_less_often() -> None:
+    first = figure()
+    second = figure(seed=9, mounts=first.truth.mounts)
+    p = second.take.p_world_body.copy()
+    p[:, ::3] = p[np.arange(1800) // 8 * 8][:, ::3]
+    played = condyle.solve(replace(second.take, p_world_body=p), condyle.fit(first.take, intervals=False))
+    off = forward(played.skeleton, played.motion).p_world_body - second.truth.p_world_body
+    assert np.linalg.norm(off, axis=-1).max() < 0.01

@@ -20,6 +20,7 @@ from ..maths.arrays import Bools, Floats, Ints, evenly, freeze
 from ..maths.series import count_frames, even_step
 from ..model.take import Take
 from ..model.values import dataclass
+from ..pairs.digest import measure_cadence
 
 REGISTER_ROWS = 240  # frames that candidates are compared by, spread over the take
 REGISTER_FINE_ROWS = 1500  # frames that the registration is fitted to
@@ -144,7 +145,7 @@ class _Tracks:
         R, p = take.R_world_body, take.p_world_body
         if not clocked:
             return cls(take, R, p, np.zeros_like(R), np.zeros_like(p), False)
-        R, p = _smooth(R), _smooth(p)
+        R, p = (_smooth(values) for values in _fill_slower(take))
         return cls(take, R, p, np.gradient(R, take.time, axis=0), np.gradient(p, take.time, axis=0), True)
 
     def at(self, bodies: Ints, rows: Ints, delay: float) -> tuple[Floats, Floats, Floats, Floats]:
@@ -164,6 +165,21 @@ class _Tracks:
             a, b = value[left][:, bodies], value[left + 1][:, bodies]
             found.append((1 - wide) * a + wide * b)
         return tuple(found)  # type: ignore[return-value]
+
+
+def _fill_slower(take: Take) -> tuple[Floats, Floats]:
+    """Rotations and positions of a take, those of sensors of a fraction of its rate in all frames by cubics."""
+    R, p = take.R_world_body, take.p_world_body
+    slower = np.flatnonzero(measure_cadence(take.seen) > 1)
+    if not len(slower):
+        return R, p
+    R, p = R.copy(), p.copy()
+    for body in slower.tolist():
+        own, at = take.seen[:, body], (slice(None), body)
+        stream = BodySamples(take.names[body], take.time[own], p[own, body], rotation.to_quaternion(R[own, body]))
+        p[at], q = interpolate(stream, take.time)
+        R[at] = rotation.from_quaternion(q)
+    return R, p
 
 
 def _smooth(values: Floats) -> Floats:

@@ -49,8 +49,7 @@ def resample_streams(streams: Sequence[BodySamples]) -> tuple[Floats, Floats, Fl
 
     Where all stamps are those of one clock, nothing is interpolated and nothing told; a stream that lacks a stamp has
     NaN there. Otherwise the clock is that of the fastest stream (and of the next fastest where that one is silent):
-    positions and orientations are interpolated by cubics. Across a longer gap of a stream there
-    is NaN.
+    positions and orientations are interpolated by cubics. Across a longer gap of a stream there is NaN.
     """
     known = [_clean(stream, len(streams)) for stream in streams]
     if not any(len(stream.time) for stream in known):

@@ -87,11 +87,11 @@ class Excerpt:
             moment = device if self._layouts[number].clock == "file" else arrival
             if not (abs(moment) < LATEST and abs(arrival) < LATEST):  # a damaged log
                 return
-            number = int(moment // STRETCH_S)
-            if number not in self._stretches:
-                self._stretches[number] = []
-                self._forget(number)
-            self._stretches[number].append(record)
+            stretch = int(moment // STRETCH_S)
+            if stretch not in self._stretches:
+                self._stretches[stretch] = []
+                self._forget(stretch)
+            self._stretches[stretch].append(record)
             self.newest = max(self.newest, arrival)
 
     def _forget(self, number: int) -> None:

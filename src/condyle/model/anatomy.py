@@ -76,7 +76,7 @@ _PREFIX = re.compile(r"[^\W_]+[\W_]+")
 PERSON_MIN_PARTS = 3  # different parts that make what stands before their names that of a person
 _NOISE = {
     "sensor", "segment", "seg", "bone", "body", "joint", "jnt", "rigidbody", "cluster", "tracker", "imu", "def",
-    "plate", "marker", "markers", "vive", "trackerrole",
+    "plate", "marker", "markers", "vive", "trackerrole", "role",
 }  # fmt: skip
 
 # Which part may hang on which, seen from the pelvis outwards.

@@ -17,6 +17,7 @@ MIRROR_MAX_SHARE = 0.25  # how near -p must come to the path, over how far p jum
 MEDIAN_SAMPLES = 4  # samples on each side whose median is the path
 MOST_BETWEEN_SAMPLES = 8  # samples on the way from one side to the other: 5 in a Polhemus log, whose filter was on
 BETWEEN_MAX_SHARE = 0.8  # of the distance from the transmitter, up to which a sample is on that way
+GOES_ON_MAX_SHARE = 0.5  # of a step, up to which the one before may differ where the sensor merely goes on
 FLIP_MAX_TURN_RAD = 0.2  # rad that an orientation may jump where only the position changed sides
 BOTH_SIDES_MIN_SHARE = 0.4  # of the rarer side, above which nearness to the other sensors decides which one is right
 
@@ -91,7 +92,7 @@ def _sides(take: Take, body: int, rows: Ints) -> tuple[Floats, Bools]:
         return side, clear
     step = np.linalg.norm(np.diff(p, axis=0), axis=1)
     usual = float(median(step[step > 0])) if (step > 0).any() else 0.0
-    candidates = _mirrors(p[:-1], p[1:], usual)
+    candidates = _mirrors(p[:-1], p[1:], usual) & ~_goes_on(p)
     if not candidates.any() and not (step > FLIP_MIN_STEPS * usual).any():
         return side, clear
     path = p.copy()
@@ -103,7 +104,9 @@ def _sides(take: Take, body: int, rows: Ints) -> tuple[Floats, Bools]:
                 break
             path[at], side[at] = -path[at], -1.0
     change = np.zeros(len(p), dtype=bool)
-    for k in np.flatnonzero(_mirrors(path[:-1], path[1:], usual)).tolist():  # and long ones, median against median
+    for k in np.flatnonzero(
+        _mirrors(path[:-1], path[1:], usual) & ~_goes_on(path)
+    ).tolist():  # and long ones, median against median
         before, after = path[max(0, k + 1 - MEDIAN_SAMPLES) : k + 1], path[k + 1 : k + 1 + MEDIAN_SAMPLES]
         change[k + 1] = _mirrors(np.median(before, axis=0), np.median(after, axis=0), usual)
     between = _ways_across(path, usual, change)
@@ -122,7 +125,7 @@ def _sides(take: Take, body: int, rows: Ints) -> tuple[Floats, Bools]:
 def _ways_across(path: Floats, usual: float, change: Bools) -> Bools:
     """(N,) samples on the way straight through the transmitter to the other side; `change` is set behind each way."""
     between = np.zeros(len(path), dtype=bool)
-    jumps = np.flatnonzero(np.linalg.norm(np.diff(path, axis=0), axis=1) > FLIP_MIN_STEPS * usual)
+    jumps = np.flatnonzero((np.linalg.norm(np.diff(path, axis=0), axis=1) > FLIP_MIN_STEPS * usual) & ~_goes_on(path))
     for k in jumps.tolist():
         if between[k]:
             continue
@@ -137,6 +140,13 @@ def _ways_across(path: Floats, usual: float, change: Bools) -> Bools:
             between[k + 1 : k + 1 + count] = True
             change[k + 1 + count] = True
     return between
+
+
+def _goes_on(path: Floats) -> Bools:
+    """(N - 1,) steps of a path (N, 3) that are about the step before: a foot that swings past the origin."""
+    step = np.diff(path, axis=0)
+    off = np.linalg.norm(np.diff(step, axis=0), axis=1)
+    return np.append(False, off < GOES_ON_MAX_SHARE * np.linalg.norm(step[1:], axis=1))[: len(step)]
 
 
 def _mirrors(a: Floats, b: Floats, usual: float) -> Bools:

@@ -63,8 +63,11 @@ def find_held_places(take: Take, poses: Bools, places: Bools) -> tuple[Bools, Bo
 
 
 def add_held_turns(take: Take, turns: Floats | None) -> Floats | None:
-    """(n, m, 3, 3) rotations of sensors without a position, and of those whose place was held; NaN elsewhere."""
-    held, _ = find_held_places(take, *find_repeats(take))
+    """(n, m, 3, 3) rotations of sensors without a position, and of those whose place was held or not measured anew; NaN
+    elsewhere.
+    """
+    held, polled = find_held_places(take, *find_repeats(take))
+    held |= polled
     if not held.any():
         return turns
 

@@ -170,6 +170,18 @@ def test_angles_that_are_called_as_in_unity_are_in_its_order(path: Path, place: 
     assert ('# rotation = "YXZ"' in (proposed(path)[1].toml or "")) == unity
 
 
+def test_one_body_that_is_called_as_in_unity_does_not_set_the_order_of_the_others(path: Path) -> None:
+    p, _ = motion(1)
+    names = ["time", *(f"a_{what}_{axis}" for what in ("pos", "rot") for axis in "xyz")]
+    names += [*(f"b_t{axis}" for axis in "xyz"), "b_roll", "b_pitch", "b_yaw"]
+    columns = [p[:, 0], 100 * p[:, 0], p[:, 0] + 1, 100 * p[:, 0]]
+    toml, found = proposed(written(path, np.arange(len(p))[:, None] / 60, *columns, head=",".join(names) + "\n"))
+    assert toml["bodies"]["a"]["orientation"] == ["a_rot_z", "a_rot_y", "a_rot_x"]
+    assert toml["bodies"]["b"]["orientation"] == ["b_yaw", "b_pitch", "b_roll"]
+    assert "handed" not in toml
+    assert '# rotation = "ZYX"' in (found.toml or "")
+
+
 def test_four_columns_of_unit_length_are_a_quaternion_whatever_their_names(path: Path) -> None:
     p, R = motion(1)
     toml, _ = proposed(written(path, p, rotation.to_quaternion(R), head="x,y,z,Rot1,Rot2,Rot3,Rot4\n"))

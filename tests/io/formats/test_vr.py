@@ -104,7 +104,7 @@ def sized(head: str, size: float, count: int = 6) -> str:
     ("place", "turn", "size", "expected"),
     [
         ("Loc{}", "Rot{}", 100.0, ("left", "z", "cm")),
-        ("pos_{}", "rot_{}", 100.0, ("left", "z", "cm")),
+        ("pos_{}", "rot_{}", 100.0, ("left", "z", None)),
         ("pos_{}", "rot_{}", 1.0, ("left", "y", "m")),
         ("pos_{}", "rot_{}", 1000.0, ("left", "y", None)),
         ("loc_{}", "rot_{}", 1.0, ("right", "y", "m")),

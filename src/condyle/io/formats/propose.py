@@ -69,7 +69,7 @@ class _Draft:
         else:
             self.head.append('# unit = "mm"  # not stated: give it if you know it')
 
-    def add_rotation(self, kind: str, thing: Thing | None, turns: Floats) -> None:
+    def add_rotation(self, kind: str, word: str, turns: Floats, *, as_in_unity: bool = False) -> None:
         """The line `rotation`; commented out where only the motion can tell it, so that it does not count as given."""
         if kind == "matrix":
             self.head.append(f'rotation = "{kind}"')
@@ -81,8 +81,8 @@ class _Draft:
         else:
             largest = float(np.nanmax(np.abs(turns), initial=0.0))
             degrees = largest > 2 * np.pi + 0.1
-            order, note = "ZYX", NAMED_NOTE if thing is not None and thing.word == "turns" else ANGLES_NOTE
-            if thing is not None and thing.is_unitys:
+            order, note = "ZYX", NAMED_NOTE if word == "turns" else ANGLES_NOTE
+            if as_in_unity:
                 order, note = "YXZ", UNITY_NOTE
             self.head.append(f'# rotation = "{order}"  # {note}')
             doubt = "" if degrees else "  # none exceeds two pi; angles in degrees could be small"
@@ -165,15 +165,19 @@ def _describe_narrow(values: Floats) -> str:
 
 def _propose_by_names(table: Table, names: ColumnMeaning, values: Floats, stem: str) -> MapProposal:
     draft = _Draft(table)
-    things = [_order_angles(thing) for thing in names.bodies or names.markers]
+    things = names.bodies or names.markers
+    as_in_unity = all(thing.kind == "angles" and thing.is_unitys for thing in things)
+    if as_in_unity:
+        things = tuple(_order_angles(thing) for thing in things)
     draft.reasons.append(f"the column names speak of {len(things)} {'bodies' if names.bodies else 'markers'}")
     draft.add_unit()
     kinds = {thing.kind for thing in things if thing.rotation}
     if len(kinds) > 1:
         return MapProposal(None, ("the bodies have rotations of different kinds, " + " and ".join(sorted(kinds)),))
     if kinds:
-        draft.add_rotation(kinds.pop(), things[0], values[:, [k for thing in things for k in thing.rotation]])
-        if things[0].kind == "angles" and things[0].is_unitys:
+        turns = values[:, [k for thing in things for k in thing.rotation]]
+        draft.add_rotation(kinds.pop(), things[0].word, turns, as_in_unity=as_in_unity)
+        if as_in_unity:
             draft.head += ['handed = "left"', 'up = "y"']
             draft.reasons.append("position and rotation are called as in Unity, whose world is left-handed with y up")
     long = names.sensor is not None and len(things) == 1 and not things[0].name
@@ -199,9 +203,7 @@ def _propose_by_names(table: Table, names: ColumnMeaning, values: Floats, stem: 
 
 
 def _order_angles(thing: Thing) -> Thing:
-    """The thing with its angles about Z, Y and X in the order in which Unity turns, about Y, X and Z, if it says so."""
-    if thing.kind != "angles" or not thing.is_unitys:
-        return thing
+    """The thing with its angles about Z, Y and X in the order in which Unity turns, about Y, X and Z."""
     z, y, x = thing.rotation
     return replace(thing, rotation=(y, x, z))
 
@@ -214,7 +216,7 @@ def _propose_by_numbers(table: Table, names: ColumnMeaning, values: Floats, stem
     draft.reasons += found.reasons
     draft.add_unit()
     if found.kind:
-        draft.add_rotation(found.kind, None, values[:, [k for pose in found.poses for k in pose.rotation]])
+        draft.add_rotation(found.kind, "", values[:, [k for pose in found.poses for k in pose.rotation]])
     draft.add_time(found.time if names.time is None else names.time, names.time_unit, values, False)
     for k, pose in enumerate(found.poses):
         name = stem if len(found.poses) == 1 else f"{'body' if found.kind else 'marker'}{k + 1}"

@@ -106,13 +106,15 @@ def _describe(
 ) -> tuple[Convention, dict[str, str]]:
     """What the words of the header say of the program: metres and y up in Unity, whose world is left-handed, and in
     OpenVR; a table of poses from anywhere says nothing. The names state the quaternion's order. Sizes of cm (n, m, 3)
-    in the words of a game engine are Unreal's, whose world is left-handed too; in others the sizes tell the unit.
+    in the words of a game engine are Unreal's, whose world is left-handed too; where others use the words as well, and
+    in other words, the sizes tell the unit.
     """
     axes, handed, up, own = "not stated", "", "y", "m"
     devices = _find_devices(found)
     unit = plausible_unit(position) if position.shape[1] >= WORN_MIN_DEVICES else own
     if all(device.is_engines for device in devices) and unit == "cm":
-        axes, handed, up, own = "Unreal's by the column names and sizes: left-handed, z up", "left", "z", "cm"
+        axes, handed, up = "Unreal's by the column names and sizes: left-handed, z up", "left", "z"
+        own = "m" if any(device.is_unitys for device in devices) else "cm"
     elif all(device.is_unitys for device in devices):
         axes, handed = "Unity's by the column names: left-handed, y up", "left"
     elif any(_DEVICES.search(name) for name in names):
