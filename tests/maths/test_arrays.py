@@ -16,6 +16,7 @@ from condyle.maths.arrays import (
     _number_type,
     concatenate,
     distinct,
+    dot_rows,
     freeze,
     freeze_array,
     measure_rms,
@@ -166,3 +167,15 @@ def test_numbers_that_are_masked_are_not_seen() -> None:
 def test_the_rms_is_of_the_numbers_that_are_known() -> None:
     found = measure_rms(np.array([[3.0, np.nan, np.nan], [4.0, 2.0, np.nan]]))
     np.testing.assert_allclose(found, [np.sqrt(12.5), 2.0, np.nan])
+
+
+def test_products_of_rows_are_those_of_einsum_and_unknown_where_a_number_is(rng: np.random.Generator) -> None:
+    a, b = rng.standard_normal((2, 7, 4, 3))
+    np.testing.assert_allclose(dot_rows(a, b), np.einsum("nmi,nmi->nm", a, b), rtol=0, atol=1e-15)
+    np.testing.assert_allclose(dot_rows(a, b[0]), np.einsum("nmi,mi->nm", a, b[0]), rtol=0, atol=1e-15)
+    a[2, 1, 0], a[3, 0, 2] = np.nan, 1e200
+    found = dot_rows(a, a)
+    assert np.isnan(found[2, 1])
+    assert np.isinf(found[3, 0])
+    assert np.isfinite(found).sum() == found.size - 2
+    assert dot_rows(a[:0], b[:0]).shape == (0, 4)

@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..maths import rotation
-from ..maths.arrays import evenly
+from ..maths.arrays import dot_rows, evenly
 from ..maths.least_squares import INDEPENDENT_RATIO, clear_of, factor_columns, invert_normal, is_well_conditioned
 from ..maths.robust import median
 from ..maths.series import average_runs, block_starts, count_frames, segment_slices
@@ -437,9 +437,7 @@ class Blocks:
         self.place = over_frames(lambda parent, child: 0.5 * (parent + child), p_parent, p_child)
         self.R_child, self.R_parent = R_child, R_parent
         self.arm = over_frames(  # the sensors' distance as the joint has it; the measured one would explain its noise
-            lambda child, parent: (
-                np.einsum("bjxy,jy->bjx", child, self.halves[0]) - np.einsum("bjxy,jy->bjx", parent, self.halves[1])
-            ),
+            lambda child, parent: dot_rows(child, self.halves[0][:, None]) - dot_rows(parent, self.halves[1][:, None]),
             *(R_child, R_parent),
         )
         self.gap = over_frames(  # (b, 3, J)

@@ -177,7 +177,7 @@ def fit_laid_out(sums: PairSums, ridge: float, ridge_parent: Floats | float = 0.
     l = [(b_parent[k] + _dot(A[:, k], c)) / stiff for k in range(3)]
     square = sums.dd * share - _dot(b_child, c) - _dot(b_parent, l) - (ridge * _dot(c, c) + ridge_parent * _dot(l, l))
     residual = np.where(sums.frames > 0, np.sqrt(np.maximum(square, 0.0)), np.inf)
-    return np.stack(c, axis=-1), np.stack(l, axis=-1), residual
+    return np.moveaxis(np.stack(c), 0, -1), np.moveaxis(np.stack(l), 0, -1), residual
 
 
 def _lay_out(values: Floats, axes: int) -> Floats:

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, distinct, evenly
+from ..maths.arrays import Bools, Floats, Ints, distinct, dot_rows, evenly
 from ..maths.robust import median
 from ..maths.series import SHORTEST_STEP_S, segment_slices
 from ..maths.spool import POSE_BYTES, blocks_of, empty, over_frames
@@ -106,8 +106,8 @@ class _Before:
 
         def measure(p: Floats, p1: Floats, R: Floats, R1: Floats) -> Floats:
             way = p - p1
-            turn = np.maximum(3 - np.einsum("nmij,nmij->nm", R, R1), 0.0)  # half the square of the difference
-            return np.asarray(np.sqrt(np.einsum("nmi,nmi->nm", way, way) + 0.25 * size**2 * turn))
+            turn = np.maximum(3 - dot_rows(R.reshape(*R.shape[:2], 9), R1.reshape(*R.shape[:2], 9)), 0.0)
+            return np.sqrt(dot_rows(way, way) + 0.25 * size**2 * turn)  # half the square of the turn's difference
 
         take, out = self.take, empty(self.take.seen.shape)
         p, R = take.p_world_body, take.R_world_body
