@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -393,7 +393,8 @@ def _carry_effects(
         at = inverse.reach(a)
         B = inverse.apply(pulled * np.repeat(S[:, a], 6)[at, None], a)
         along = B[:, len(groups) :] * ALONG_EFFECT_RATIO * np.sqrt(3 * (not one.white) * variance[:LOCAL_GROUPS].sum())
-        B, here, room = B[:, : len(groups)] * np.sqrt(variance[groups]), np.ix_(at, at), groups >= LOCAL_GROUPS
+        here: Any = ... if len(at) == len(V) else np.ix_(at, at)  # all of it is added to without being picked out
+        B, room = B[:, : len(groups)] * np.sqrt(variance[groups]), groups >= LOCAL_GROUPS
         V[here] += B[:, ~room] @ B[:, ~room].T + along @ along.T
         if one.gain > EFFECT_MIN_GAIN or one.white:
             common[at] += B[:, room]
