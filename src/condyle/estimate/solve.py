@@ -21,7 +21,7 @@ from ..model.take import Take
 from ..model.values import dataclass
 from ..pairs.fits import PairFits, gaps
 from ..pairs.noise import Noise
-from ..pairs.normal import Rows, System, condition_covariance, gap_products, weigh_joints
+from ..pairs.normal import DESCENT_NEAR, DESCENT_SETTLED, Rows, System, condition_covariance, gap_products, weigh_joints
 from ..pairs.outliers import (
     LIVELY_S,
     MEDIAN_FRAMES,
@@ -178,7 +178,8 @@ def solve_together(
             weight, (G, H) = fresh, rows.sums(fresh)
         # The first sweeps are pair by pair, so that an outlier in one joint cannot leak into the others.
         S = np.asarray(np.diag(1 / np.diagonal(C)) if sweep <= 1 and fires.any() else np.linalg.inv(C))
-        old, u = u, system.solve(G, H, S, u)
+        settled = DESCENT_NEAR if sweep < min(2, sweeps + 1) else DESCENT_SETTLED
+        old, u = u, system.solve(G, H, S, u, settled)
         if sweep >= 2 and np.abs(u - old).max(initial=0.0) < 1e-9 * np.abs(u).max(initial=1.0):
             break
     assert weight is not None
