@@ -7,6 +7,7 @@ singular values s_k of the mean relative rotation; orientation noise of the two 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 
@@ -65,7 +66,7 @@ class PairMotion:
     error: Floats
     turns: Bools
 
-    @property
+    @cached_property
     def open(self) -> Bools:
         """(P, 3) directions of the fit's axes along which the motion does not place the centre."""
         return np.asarray(self.error > OPEN_ERROR_SHARE * self.size[:, None])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints
+from ..maths.arrays import Bools, Floats, Ints, dot_rows
 from ..maths.least_squares import SYMMETRIC_ENTRIES, solve_entries, svd_of_many
 from ..maths.robust import median
 from ..maths.spool import blocks_of, empty
@@ -60,10 +61,11 @@ class PairFits:
         """Pairs, and the joint of each in child and in parent."""
         return self.pairs, self.p_child_joint, self.p_parent_joint
 
-    @property
+    @cached_property
     def reach(self) -> Floats:
         """(P,) [m] distance of each joint from its two sensors, added."""
-        return np.asarray(np.linalg.norm(self.p_child_joint, axis=1) + np.linalg.norm(self.p_parent_joint, axis=1))
+        c, l = self.p_child_joint, self.p_parent_joint
+        return np.asarray(np.sqrt(dot_rows(c, c)) + np.sqrt(dot_rows(l, l)))
 
     @property
     def singular_values(self) -> Floats:
