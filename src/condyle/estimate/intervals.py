@@ -204,7 +204,9 @@ def _carry_errors(
         noisy = np.sqrt(np.minimum(explained, whole) / whole)
         passing = carry(C * noisy * noisy[:, None])
     effect = np.array([one.shown for one in found])
-    return Uncertainty(INTERVAL_WIDENING**2 * V, INTERVAL_WIDENING**2 * passing, white, effect)
+    V *= INTERVAL_WIDENING**2
+    passing *= INTERVAL_WIDENING**2
+    return Uncertainty(V, passing, white, effect)
 
 
 def _pull(
@@ -402,7 +404,8 @@ def _carry_effects(
             V[here] += B[:, room] @ B[:, room].T
         if one.gain <= EFFECT_MIN_GAIN:
             (hidden if one.white else faint)[here] += B @ B.T
-    return V + common @ common.T, faint, hidden
+    V += common @ common.T
+    return V, faint, hidden
 
 
 def share_effects(variance: Floats, usual: Floats, limit: float) -> Floats:

@@ -84,12 +84,12 @@ class _Before:
 
     def _last(self, frame: Ints, body: Ints) -> Ints:
         """(q,) frame of the last sample of a body (q,) before a frame (q,) that is not the first, -1: none."""
-        last = frame - 1
-        seen = self.take.seen
-        for one in distinct(body[~seen[last, body]]):  # the others were seen in the frame before
+        last, seen = frame - 1, self.take.seen
+        lost = np.flatnonzero(~seen[last, body])  # the others were seen in the frame before
+        for one in distinct(body[lost]):
             if one not in self._gaps:
                 self._gaps[one] = np.flatnonzero(~seen[:, one] & np.append(True, seen[:-1, one]))
-            own = (body == one) & ~seen[last, one]
+            own = lost[body[lost] == one]
             last[own] = self._gaps[one][np.searchsorted(self._gaps[one], last[own], "right") - 1] - 1
         start = self._starts[np.searchsorted(self._starts, frame, "right") - 1]
         near = (last >= start) & (self.take.time[frame] - self.take.time[last] <= TRACK_MAX_GAP_S)
