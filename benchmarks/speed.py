@@ -18,7 +18,7 @@ import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +136,7 @@ def least_squares(take: Take) -> PairFits:
     """All pairs, spanning tree, joints of the tree corrected on the rows."""
     fits = fit_pairs(sum_pairs(take))
     edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names)
-    return refine_pairs(take, PairFits(**{name: getattr(fits, name)[edges] for name in vars(fits)}))
+    return refine_pairs(take, PairFits(**{one.name: getattr(fits, one.name)[edges] for one in fields(fits)}))
 
 
 def lstsq_pair(take: Take, i: int, j: int) -> tuple[np.ndarray, float]:

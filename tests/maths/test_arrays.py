@@ -16,6 +16,7 @@ from condyle.maths.arrays import (
     _number_type,
     concatenate,
     distinct,
+    dot_rows,
     evenly,
     evenly_seen,
     freeze,
@@ -187,3 +188,15 @@ def test_rows_are_evenly_spread_unless_a_sensor_of_a_fraction_of_the_rate_is_in_
 def test_rows_in_which_no_body_is_seen_are_spread_as_well() -> None:
     assert evenly_seen(np.zeros((10, 2), dtype=bool), 5).tolist() == evenly(10, 5).tolist()
     assert evenly_seen(np.zeros((0, 2), dtype=bool), 5).tolist() == []
+
+
+def test_products_of_rows_are_those_of_einsum_and_unknown_where_a_number_is(rng: np.random.Generator) -> None:
+    a, b = rng.standard_normal((2, 7, 4, 3))
+    np.testing.assert_allclose(dot_rows(a, b), np.einsum("nmi,nmi->nm", a, b), rtol=0, atol=1e-15)
+    np.testing.assert_allclose(dot_rows(a, b[0]), np.einsum("nmi,mi->nm", a, b[0]), rtol=0, atol=1e-15)
+    a[2, 1, 0], a[3, 0, 2] = np.nan, 1e200
+    found = dot_rows(a, a)
+    assert np.isnan(found[2, 1])
+    assert np.isinf(found[3, 0])
+    assert np.isfinite(found).sum() == found.size - 2
+    assert dot_rows(a[:0], b[:0]).shape == (0, 4)

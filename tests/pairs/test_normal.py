@@ -108,6 +108,9 @@ def test_many_joints_are_solved_in_steps_as_they_are_at_once(world: World, held:
     found = descend(N, h, basis, rng.standard_normal(6 * J))
     assert found is not None
     np.testing.assert_allclose(found, solve_normal(N, h, basis), rtol=0, atol=1e-9 * np.abs(found).max())
+    near = descend(N, h, basis, np.zeros(6 * J), 1e-3)  # as near as it is asked for
+    assert near is not None
+    assert 1e-9 < np.abs(near - found).max() / np.abs(found).max() < 0.1
     assert descend(0 * N, h, basis, np.zeros(6 * J)) is None
 
 

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..maths import rotation
-from ..maths.arrays import evenly
+from ..maths.arrays import dot_rows, evenly
 from ..maths.least_squares import INDEPENDENT_RATIO, clear_of, factor_columns, invert_normal, is_well_conditioned
 from ..maths.robust import median
 from ..maths.series import average_runs, block_starts, count_frames, segment_slices
@@ -204,7 +204,9 @@ def _carry_errors(
         noisy = np.sqrt(np.minimum(explained, whole) / whole)
         passing = carry(C * noisy * noisy[:, None])
     effect = np.array([one.shown for one in found])
-    return Uncertainty(INTERVAL_WIDENING**2 * V, INTERVAL_WIDENING**2 * passing, white, effect)
+    V *= INTERVAL_WIDENING**2
+    passing *= INTERVAL_WIDENING**2
+    return Uncertainty(V, passing, white, effect)
 
 
 def _pull(
@@ -393,7 +395,8 @@ def _carry_effects(
         at = inverse.reach(a)
         B = inverse.apply(pulled * np.repeat(S[:, a], 6)[at, None], a)
         along = B[:, len(groups) :] * ALONG_EFFECT_RATIO * np.sqrt(3 * (not one.white) * variance[:LOCAL_GROUPS].sum())
-        B, here, room = B[:, : len(groups)] * np.sqrt(variance[groups]), np.ix_(at, at), groups >= LOCAL_GROUPS
+        here: Any = ... if len(at) == len(V) else np.ix_(at, at)  # all of it is added to without being picked out
+        B, room = B[:, : len(groups)] * np.sqrt(variance[groups]), groups >= LOCAL_GROUPS
         V[here] += B[:, ~room] @ B[:, ~room].T + along @ along.T
         if one.gain > EFFECT_MIN_GAIN or one.white:
             common[at] += B[:, room]
@@ -401,7 +404,8 @@ def _carry_effects(
             V[here] += B[:, room] @ B[:, room].T
         if one.gain <= EFFECT_MIN_GAIN:
             (hidden if one.white else faint)[here] += B @ B.T
-    return V + common @ common.T, faint, hidden
+    V += common @ common.T
+    return V, faint, hidden
 
 
 def share_effects(variance: Floats, usual: Floats, limit: float) -> Floats:
@@ -437,9 +441,7 @@ class Blocks:
         self.place = over_frames(lambda parent, child: 0.5 * (parent + child), p_parent, p_child)
         self.R_child, self.R_parent = R_child, R_parent
         self.arm = over_frames(  # the sensors' distance as the joint has it; the measured one would explain its noise
-            lambda child, parent: (
-                np.einsum("bjxy,jy->bjx", child, self.halves[0]) - np.einsum("bjxy,jy->bjx", parent, self.halves[1])
-            ),
+            lambda child, parent: dot_rows(child, self.halves[0][:, None]) - dot_rows(parent, self.halves[1][:, None]),
             *(R_child, R_parent),
         )
         self.gap = over_frames(  # (b, 3, J)

@@ -7,6 +7,7 @@ singular values s_k of the mean relative rotation; orientation noise of the two 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 
@@ -66,7 +67,7 @@ class PairMotion:
     error: Floats
     turns: Bools
 
-    @property
+    @cached_property
     def open(self) -> Bools:
         """(P, 3) directions of the fit's axes along which the motion does not place the centre."""
         return np.asarray(self.error > OPEN_ERROR_SHARE * self.size[:, None])
@@ -117,7 +118,8 @@ def measure_world_motion(take: Take, noise: Noise, good: Bools | None = None) ->
         R, p = np.where(trusted[..., None, None], R, 0.0), np.where(trusted[..., None], p, 0.0)
     p = (p - p.sum(axis=0) / count) * seen
     # The room is a body at rest, in the middle of where this one was.
-    b_child, dd = -np.einsum("nmxy,nmx->my", R, p), np.square(p).sum(axis=(0, 2))
+    b_child = -(p.transpose(1, 0, 2).reshape(take.bodies, 1, -1) @ R.transpose(1, 0, 2, 3).reshape(take.bodies, -1, 3))
+    b_child, dd = b_child[:, 0], np.square(p).sum(axis=(0, 2))
     sums = PairSums(count[:, 0], np.swapaxes(R.sum(axis=0), 1, 2), b_child, np.zeros_like(b_child), dd)
     fits = fit_pairs(sums, np.stack([np.arange(take.bodies), np.full(take.bodies, -1)], axis=1), WORLD_RANK_RATIO)
     turn = np.sqrt(np.maximum(fits.spread.sum(axis=1) - 3 * noise.orientation**2, 0.0))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints
+from ..maths.arrays import Bools, Floats, Ints, dot_rows
 from ..maths.least_squares import invert_normal
 from ..maths.series import correlated_square_sum
 from ..maths.spool import PART_BYTES, over_frames
@@ -21,7 +21,7 @@ from ..model.take import Take
 from ..model.values import dataclass
 from ..pairs.fits import PairFits, gaps
 from ..pairs.noise import Noise
-from ..pairs.normal import Rows, System, condition_covariance, gap_products, weigh_joints
+from ..pairs.normal import DESCENT_NEAR, DESCENT_SETTLED, Rows, System, condition_covariance, gap_products, weigh_joints
 from ..pairs.outliers import (
     LIVELY_S,
     MEDIAN_FRAMES,
@@ -121,7 +121,8 @@ class Solution:
 def gap_scale(take: Take, fits: PairFits) -> Floats:
     """(J,) [m] per axis size of each joint's gap that outliers do not raise, from frames spread over the take."""
     part, frames = take.thin(MEDIAN_FRAMES)
-    length = np.sqrt(np.square(gaps(part, *fits.joints)).sum(axis=2))
+    gap = gaps(part, *fits.joints)
+    length = np.sqrt(dot_rows(gap, gap))
     seen = np.isfinite(length)
     scale = estimate_scales(length, seen)
     less = np.flatnonzero(scale < RESTED_GAP_MAX_SHARE * fits.residual / np.sqrt(3))
@@ -178,7 +179,8 @@ def solve_together(
             weight, (G, H) = fresh, rows.sums(fresh)
         # The first sweeps are pair by pair, so that an outlier in one joint cannot leak into the others.
         S = np.asarray(np.diag(1 / np.diagonal(C)) if sweep <= 1 and fires.any() else np.linalg.inv(C))
-        old, u = u, system.solve(G, H, S, u)
+        settled = DESCENT_NEAR if sweep < min(2, sweeps + 1) else DESCENT_SETTLED
+        old, u = u, system.solve(G, H, S, u, settled)
         if sweep >= 2 and np.abs(u - old).max(initial=0.0) < 1e-9 * np.abs(u).max(initial=1.0):
             break
     assert weight is not None

@@ -365,16 +365,16 @@ def _same_point(take: Take, fits: PairFits, motion: PairMotion, a: int, b: int) 
     places = []
     for k in (a, b):
         i, j = fits.pairs[k]
-        R, p = take.R_world_body[rows], take.p_world_body[rows]
-        child = np.einsum("nxy,y->nx", R[:, i], fits.p_child_joint[k]) + p[:, i]
-        parent = np.einsum("nxy,y->nx", R[:, j], fits.p_parent_joint[k]) + p[:, j]
+        R, p = take.R_world_body, take.p_world_body
+        child = R[rows, i] @ fits.p_child_joint[k] + p[rows, i]
+        parent = R[rows, j] @ fits.p_parent_joint[k] + p[rows, j]
         places.append(0.5 * (child + parent))
     apart = places[0] - places[1]
     for k in (a, b):  # along an axis on which the point is open, being elsewhere means nothing
         if motion.open[k, 0]:
-            axis = np.einsum("nxy,y->nx", take.R_world_body[rows][:, fits.pairs[k, 0]], fits.axis_child[k, :, 0])
+            axis = take.R_world_body[rows, fits.pairs[k, 0]] @ fits.axis_child[k, :, 0]
             apart = apart - axis * np.sum(apart * axis, axis=1, keepdims=True)
     away = np.linalg.norm(apart, axis=1)
-    error = np.where(motion.open, 0.0, motion.error)
-    reach = 0.1 * min(motion.size[a], motion.size[b]) + 2 * max(error[a].max(), error[b].max())
+    error = np.where(motion.open[[a, b]], 0.0, motion.error[[a, b]])
+    reach = 0.1 * min(motion.size[a], motion.size[b]) + 2 * error.max()
     return bool(median(away) < reach)

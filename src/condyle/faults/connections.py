@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..findings import Finding
-from ..maths.arrays import Bools, Floats, Ints, freeze_array
+from ..maths.arrays import Bools, Floats, Ints, distinct, dot_rows, freeze_array
 from ..maths.graph import components, count_steps, orient
 from ..model.take import Take
 from ..model.values import dataclass
@@ -229,14 +229,14 @@ class _Pairs:
         """Windows and pairs that may be part of a connection."""
         gap, c, l = windows.fit(self.i, self.j)
         gap = np.maximum(gap, GAP_MIN_SHARE * self.size)
-        near = (gap <= self.largest) & self.open
-        for point in (c, l):
-            near &= np.einsum("wpi,wpi->wp", point, point) <= (CONTACT_REACH_SHARE * self.size) ** 2
-        window, pair = np.nonzero(near)
+        window, pair = np.nonzero((gap <= self.largest) & self.open)
+        points = np.stack([c[window, pair], l[window, pair]], axis=1)  # (q, 2, 3)
+        inside = (dot_rows(points, points) <= (CONTACT_REACH_SHARE * self.size) ** 2).all(axis=1)
+        window, pair, points = window[inside], pair[inside], points[inside]
         if not len(window):
             return []
-        i, j, own = self.i[pair], self.j[pair], gap[near]
-        some = np.flatnonzero(near.any(axis=1))  # few windows have a pair that is near
+        i, j, own = self.i[pair], self.j[pair], gap[window, pair]
+        some = distinct(window)  # few windows have a pair that is near
         row = np.searchsorted(some, window)
         table = np.zeros((len(some), self.room + 1, self.room + 1))
         table[:, self.i, self.j] = np.where(np.isfinite(gap[some]), gap[some], 0.0)  # unseen: no evidence
@@ -248,23 +248,23 @@ class _Pairs:
         free = np.where(self.between[pair], free, 0.0).max(axis=1)
         moves = np.zeros(len(pair))
         far = free >= EXPECTED_MIN_GAPS * own
-        moves[far] = self._moves(windows, window[far], pair[far], (c[near][far], l[near][far]))
+        moves[far] = self._moves(windows, window[far], pair[far], points[far])
         seconds = take.time[windows.stop - 1] - take.time[windows.first]
         found = []
         for k in np.flatnonzero(moves >= MOVING_MIN_GAPS * own):
             w, p = int(window[k]), int(pair[k])
             span, bodies = (int(windows.first[w]), int(windows.stop[w])), (int(i[k]), int(j[k]))
             score = float(seconds[w] * np.log(free[k] / own[k]))
-            found.append(Stretch(p, bodies, *span, np.stack([c[w, p], l[w, p]]), float(own[k]), float(free[k]), score))
+            found.append(Stretch(p, bodies, *span, points[k], float(own[k]), float(free[k]), score))
         return found
 
-    def _moves(self, windows: Windows, window: Ints, pair: Ints, points: tuple[Floats, Floats]) -> Floats:
-        """(q,) [m] how far the points (q, 3) of a pair move in a window, as seen by what is between and sees least."""
+    def _moves(self, windows: Windows, window: Ints, pair: Ints, points: Floats) -> Floats:
+        """(q,) [m] how far the points (q, 2, 3) of a pair move in a window, seen by what is between and sees least."""
         least = np.full(len(pair), np.inf)
         seen_by = self.between[pair]
         seen_by[:, self.room] = True  # two that rest in the room are not connected to each other
         row, by = np.nonzero(seen_by)
-        for side, point in zip((self.i, self.j), points, strict=True):
+        for side, point in zip((self.i, self.j), points.swapaxes(0, 1), strict=True):
             np.minimum.at(least, row, windows.spread(window[row], side[pair[row]], point[row], by))
         return least
 

@@ -95,16 +95,13 @@ class GapSeries:
     def _of(cls, blocks: Blocks, a: int, units: list[Floats], in_body: int) -> GapSeries:
         """That of joint a, given what the shapes follow that its gap may take without a slip: see `find_shapes`."""
 
-        def lay_out(rows: slice) -> Floats:
-            X = blocks.shape_rows(np.array([a]), units, in_body, rows)[0]
-            return np.concatenate(
-                [blocks.lay_out(np.array([a]), rows).reshape(-1, 6), X, *pull_skin(blocks, a, rows)], axis=1
-            )
-
-        design = empty((3 * blocks.count, lay_out(slice(0, 1)).shape[1]))
-        for rows in blocks_of(blocks.count, 3 * design[:1].nbytes, PART_BYTES):
-            design[3 * rows.start : 3 * rows.stop] = lay_out(rows)
         bodies = (int(blocks.pairs[a, 0]), int(blocks.pairs[a, 1]))
+        pulls = 9 * sum(len(blocks.find_neighbours(a, blocks.pairs[a, side])) for side in range(2))
+        design = empty((3 * blocks.count, OWN_COLUMNS + 3 * sum(unit.shape[2] for unit in units) + pulls))
+        for rows in blocks_of(blocks.count, 3 * design[:1].nbytes, PART_BYTES):
+            X = blocks.shape_rows(np.array([a]), units, in_body, rows)[0]
+            own = blocks.lay_out(np.array([a]), rows).reshape(-1, OWN_COLUMNS)
+            np.concatenate([own, X, *pull_skin(blocks, a, rows)], axis=1, out=design[3 * rows.start : 3 * rows.stop])
         gap = blocks.gap[:, :, a]
         sides = blocks.R_child[:, a], -blocks.R_parent[:, a]
         root = np.sqrt(blocks.weight[:, a])

@@ -76,11 +76,11 @@ def spool_folder() -> str:
 
 def empty(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
     """An array to be filled, in memory or, where it is large, on disk."""
-    size = prod(shape) * np.dtype(dtype).itemsize
-    if not _has_room(size):
+    size, most = prod(shape) * np.dtype(dtype).itemsize, largest_in_memory()
+    if not _has_room(size, most):
         return np.frombuffer(_map_file(size), dtype).reshape(shape)
     array = np.empty(shape, dtype)
-    if size >= COUNTED_SHARE * largest_in_memory():
+    if size >= COUNTED_SHARE * most:
         key = object()
         _held[key] = ref(array, lambda _: _held.pop(key, None)), size
     return array
@@ -89,9 +89,8 @@ def empty(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
 _held: dict[object, tuple[ref[Array], int]] = {}  # the arrays in memory and their bytes: parts of one keep it alive
 
 
-def _has_room(size: int) -> bool:
-    """Whether an array of so many bytes may be held in memory, by itself and beside those that are."""
-    most = largest_in_memory()
+def _has_room(size: int, most: int) -> bool:
+    """Whether an array of so many bytes may be held in memory, by itself, up to `most`, and beside those that are."""
     if size < COUNTED_SHARE * most or size > most:
         return size <= most
     return size + sum(held for _, held in list(_held.values())) <= ARRAYS_TOGETHER * most

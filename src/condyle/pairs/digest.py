@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints
+from ..maths.arrays import Bools, Floats, Ints, dot_rows
 from ..maths.robust import median
 from ..maths.series import average_runs, count_frames
 from ..maths.spool import (
@@ -384,7 +384,7 @@ def _find_marks(take: Take) -> tuple[Ints, Ints, Floats]:
     for rows in blocks_of(n - 1, 48 * m):
         move = p[rows.start + 1 : rows.stop + 1] - p[rows]
         part, around = square[rows.start + 1 : rows.stop + 1], slice(rows.start, rows.stop + 1)
-        np.einsum("nmk,nmk->nm", move, move, out=part)
+        part[...] = dot_rows(move, move)
         if take.segment[0] != take.segment[-1]:
             part[np.diff(take.segment[around]) != 0] = np.nan
         known = np.isfinite(part)

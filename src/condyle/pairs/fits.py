@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints
+from ..maths.arrays import Bools, Floats, Ints, dot_rows
 from ..maths.least_squares import SYMMETRIC_ENTRIES, solve_entries, svd_of_many
 from ..maths.robust import median
 from ..maths.spool import blocks_of, empty
@@ -61,10 +62,11 @@ class PairFits:
         """Pairs, and the joint of each in child and in parent."""
         return self.pairs, self.p_child_joint, self.p_parent_joint
 
-    @property
+    @cached_property
     def reach(self) -> Floats:
         """(P,) [m] distance of each joint from its two sensors, added."""
-        return np.asarray(np.linalg.norm(self.p_child_joint, axis=1) + np.linalg.norm(self.p_parent_joint, axis=1))
+        c, l = self.p_child_joint, self.p_parent_joint
+        return np.asarray(np.sqrt(dot_rows(c, c)) + np.sqrt(dot_rows(l, l)))
 
     @property
     def usual_reach(self) -> float:
@@ -184,7 +186,7 @@ def fit_laid_out(sums: PairSums, ridge: float, ridge_parent: Floats | float = 0.
     l = [(b_parent[k] + _dot(A[:, k], c)) / stiff for k in range(3)]
     square = sums.dd * share - _dot(b_child, c) - _dot(b_parent, l) - (ridge * _dot(c, c) + ridge_parent * _dot(l, l))
     residual = np.where(sums.frames > 0, np.sqrt(np.maximum(square, 0.0)), np.inf)
-    return np.stack(c, axis=-1), np.stack(l, axis=-1), residual
+    return np.moveaxis(np.stack(c), 0, -1), np.moveaxis(np.stack(l), 0, -1), residual
 
 
 def _lay_out(values: Floats, axes: int) -> Floats:
@@ -252,7 +254,7 @@ def measure_distances(take: Take, pairs: Ints) -> Floats:
     """(J,) [m] usual distance between the sensors of each pair."""
     part, _ = take.thin(DISTANCE_FRAMES)
     apart = part.p_world_body[:, pairs[:, 0]] - part.p_world_body[:, pairs[:, 1]]
-    return median(np.linalg.norm(apart, axis=-1))
+    return median(np.sqrt(dot_rows(apart, apart)))
 
 
 def gaps(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:

@@ -23,6 +23,7 @@ COVARIANCE_MIN_VALUE = 1e-6  # least eigenvalue of the joints' correlations, to 
 COVARIANCE_LOADING = 0.02  # of the diagonal, added to the joints' covariance before it is inverted
 DENSE_MAX_JOINTS = 150  # joints up to which their equations are solved at once; at 500 four solves take 0.4 s, not 2.1
 DESCENT_SETTLED = 1e-13  # of the right side: what is left where the steps end
+DESCENT_NEAR = 1e-10  # the same of the first sweeps, whose unknowns only weigh the rows for those that follow
 DESCENT_MAX_STEPS = 300  # of conjugate gradients; 57 in a figure of 500 bodies
 CACHED_NUMBERS = 60_000  # that are weighed and multiplied at a time, so that they stay in a processor's cache
 CANCELLATION_RATIO = 1e-5  # gap over lever above which nothing of note is lost in sums
@@ -50,10 +51,13 @@ class System:
         N = G.reshape(2 * J, 3, 6 * J) * np.repeat(both, 3, axis=1)[:, None]
         return np.asarray(N.reshape(6 * J, 6 * J))
 
-    def solve(self, G: Floats, H: Floats, S: Floats, start: Floats | None = None) -> Floats:
+    def solve(
+        self, G: Floats, H: Floats, S: Floats, start: Floats | None = None, settled: float = DESCENT_SETTLED
+    ) -> Floats:
         """(6J,) the unknowns that products G and H of weighted rows lead to, with joints weighed by S (J, J).
 
-        start   (6J,) unknowns near by, from which those of many joints are sought; 0 by default
+        start    (6J,) unknowns near by, from which those of many joints are sought; 0 by default
+        settled  share of the right side that may be left there
         """
         J = len(self.pairs)
         rhs = np.einsum("acb,ab->ac", H.reshape(J, 6, J), S).ravel() * self.factor
@@ -61,7 +65,7 @@ class System:
         if J <= DENSE_MAX_JOINTS:
             return solve_normal(N, rhs, self.basis)
         near = np.zeros(6 * J) if start is None else start
-        found = descend(N, rhs, self.basis, near)
+        found = descend(N, rhs, self.basis, near, settled)
         return solve_by_joints(N, rhs, self.basis) if found is None else found
 
     def refine(self, G: Floats, S: Floats, near: Floats, find_slope: Callable[[], Floats]) -> Floats:
@@ -84,9 +88,9 @@ def weigh_joints(G: Floats, S: Floats) -> Floats:
     return np.asarray((G.reshape(J, 6, 6 * J) * np.repeat(S, 6, axis=1)[:, None]).reshape(6 * J, 6 * J))
 
 
-def descend(N: Floats, h: Floats, basis: Floats, start: Floats) -> Floats | None:
-    """(6J,) the x in the span of `basis` (6J, F) with N x = h there, by conjugate gradients from `start`, every joint
-    solved for itself in each step; None where that does not settle.
+def descend(N: Floats, h: Floats, basis: Floats, start: Floats, settled: float = DESCENT_SETTLED) -> Floats | None:
+    """(6J,) the x in the span of `basis` (6J, F) with N x = h there, but for a share `settled` of h, by conjugate
+    gradients from `start`, every joint solved for itself in each step; None where that does not settle.
 
     The joints of a figure have to do with their neighbours, so that the steps are few however many joints there are.
     """
@@ -106,7 +110,7 @@ def descend(N: Floats, h: Floats, basis: Floats, start: Floats) -> Floats | None
     x = np.einsum("jxy,jy->jx", free, start.reshape(J, 6)).ravel()
     rest = h - N @ x
     near = precondition(rest)
-    way, left, enough = near, float(rest @ near), DESCENT_SETTLED**2 * float(h @ precondition(h))
+    way, left, enough = near, float(rest @ near), settled**2 * float(h @ precondition(h))
     for _ in range(DESCENT_MAX_STEPS):
         if left <= enough:
             return np.asarray(x)

@@ -6,9 +6,7 @@ Files, chunks, windows, stretches and several takes are sums of sums. One pass s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
 from math import prod
-from operator import add
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
@@ -135,7 +133,10 @@ def sum_pairs(take: Take) -> PairSums:
         X = whole_stack(take)
         return PoseProducts.of(X, take.bodies, seen, gram=whole_gram(take, X)).pairs()
     parts = (PoseProducts.of(X, take.bodies, seen if seen is None else seen[rows]) for rows, X in blocks(take))
-    return reduce(add, parts).pairs()
+    total = next(parts)
+    for part in parts:
+        total.map(lambda values, more: np.add(values, more, out=values), part)
+    return total.pairs()
 
 
 def sum_products(X: Floats, seen: Bools, children: Ints | None = None) -> PairSums:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..findings import Finding, many
 from ..maths import rotation
-from ..maths.arrays import Bools, Floats, Ints
+from ..maths.arrays import Bools, Floats, Ints, dot_rows
 from ..maths.robust import median
 from ..maths.series import segment_slices
 from ..maths.spool import blocks, hide, over_frames, take_rows
@@ -80,7 +80,7 @@ def find_opposite(p: Floats) -> Bools:
     found = np.zeros(p.shape[1], dtype=bool)
     for rows in blocks(p[1:]):
         with np.errstate(all="ignore"):  # opposite places have a negative product
-            found |= (np.einsum("nmi,nmi->nm", p[rows.start + 1 : rows.stop + 1], p[rows]) < 0).any(axis=0)
+            found |= (dot_rows(p[rows.start + 1 : rows.stop + 1], p[rows]) < 0).any(axis=0)
     return found
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..findings import Finding
-from ..maths.arrays import Bools, Floats, Ints, evenly
+from ..maths.arrays import Bools, Floats, Ints, dot_rows, evenly
 from ..maths.graph import components, spanning_tree
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
 from ..maths.spool import blocks, copy_array, empty, over_frames, seal
@@ -148,7 +148,8 @@ def _spikes(take: Take) -> Bools:
     bend[:1] = bend[-1:] = 0.0
     for rows in blocks(p[2:]):
         a, b, c = (p[rows.start + k : rows.stop + k] for k in range(3))
-        bend[rows.start + 1 : rows.stop + 1] = np.sqrt(np.square(a - 2 * b + c).sum(axis=2))
+        bent = a - 2 * b + c
+        bend[rows.start + 1 : rows.stop + 1] = np.sqrt(dot_rows(bent, bent))
     frame, body = np.nonzero(bend > SPIKE_MIN_BENDS * median(bend))
     around = np.clip(frame[:, None] + np.r_[-6:-1, 2:7], 1, take.frames - 2)
     local = median(bend[around, body[:, None]].T) if len(frame) else np.zeros(0)
@@ -285,10 +286,10 @@ def _differences(
     Z, V = np.empty((J, n, 3, 7)), np.empty((J, n, 3, 6))
     Z[..., :3], Z[..., 3:6] = R[:, i].transpose(1, 0, 2, 3), -R[:, j].transpose(1, 0, 2, 3)
     V[..., :3], V[..., 3:] = turning[:, i].transpose(1, 0, 2, 3), turning[:, j].transpose(1, 0, 2, 3)
-    centre = np.concatenate([fits.p_child_joint, fits.p_parent_joint], axis=1)
-    e = np.einsum("jnxk,jk->jnx", Z[..., :6], centre) + (p[:, i] - p[:, j]).transpose(1, 0, 2)
+    centre = np.concatenate([fits.p_child_joint, fits.p_parent_joint], axis=1)[..., None]
+    e = (Z.reshape(J, 3 * n, 7)[..., :6] @ centre).reshape(J, n, 3) + (p[:, i] - p[:, j]).transpose(1, 0, 2)
     moving = (velocity[:, i, 9:] + velocity[:, j, 9:]).transpose(1, 0, 2)
-    Z[..., 6] = 0.5 * (np.einsum("jnxk,jk->jnx", V, centre) + moving)
+    Z[..., 6] = 0.5 * ((V.reshape(J, 3 * n, 6) @ centre).reshape(J, n, 3) + moving)
     known = np.asarray(np.isfinite(e).all(axis=2))  # a pose that has no velocity is not seen here
     if not known.all():
         Z[~known], e = 0.0, np.where(known[..., None], e, 0.0)
@@ -299,7 +300,7 @@ def _differences(
         gram = WX @ X
         u = -np.linalg.pinv(gram, rcond=1e-12, hermitian=True) @ (WX @ y)
         rest = (y + X @ u).reshape(J, n, 3)
-        length = np.sqrt(np.square(rest).sum(axis=2))
+        length = np.sqrt(dot_rows(rest, rest))
         scale = np.maximum(median(np.where(known, length, np.nan).T) / CHI3_MEDIAN, ROUNDING_M)
         x = length / (DELAY_TUKEY_SD * scale[:, None])
         if number == OUTLIER_ROUNDS or not (x > 1).any():
@@ -321,10 +322,9 @@ def _errors(
     J, n = weight.shape
     centre = np.linalg.pinv(gram[:, :6, :6], rcond=1e-12, hermitian=True) @ gram[:, :6, 6:]
     own = Z[..., 6] - (Z[..., :6].reshape(J, 3 * n, 6) @ centre).reshape(J, n, 3)
-    worth = weight * np.square(own).sum(axis=2)
-    score = weight * (own * rest).sum(axis=2)
+    worth, score = weight * dot_rows(own, own), weight * dot_rows(own, rest)
     total = worth.sum(axis=1)
-    variance = (weight * np.square(rest).sum(axis=2)).sum(axis=1) / np.maximum(3 * weight.sum(axis=1) - 7, 1)
+    variance = (weight * dot_rows(rest, rest)).sum(axis=1) / np.maximum(3 * weight.sum(axis=1) - 7, 1)
     out = np.full(J, UNKNOWN_DELAY_SE_S)
     for a in np.flatnonzero(total > 1e-12 * gram[:, 6, 6]):
         block = np.minimum((np.cumsum(worth[a]) / total[a] * DELAY_BLOCKS).astype(np.int64), DELAY_BLOCKS - 1)

@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, distinct, evenly, evenly_seen
+from ..maths.arrays import Bools, Floats, Ints, distinct, dot_rows, evenly, evenly_seen
 from ..maths.robust import median
 from ..maths.series import SHORTEST_STEP_S, segment_slices
 from ..maths.spool import POSE_BYTES, blocks_of, empty, over_frames
@@ -84,12 +84,12 @@ class _Before:
 
     def _last(self, frame: Ints, body: Ints) -> Ints:
         """(q,) frame of the last sample of a body (q,) before a frame (q,) that is not the first, -1: none."""
-        last = frame - 1
-        seen = self.take.seen
-        for one in distinct(body[~seen[last, body]]):  # the others were seen in the frame before
+        last, seen = frame - 1, self.take.seen
+        lost = np.flatnonzero(~seen[last, body])  # the others were seen in the frame before
+        for one in distinct(body[lost]):
             if one not in self._gaps:
                 self._gaps[one] = np.flatnonzero(~seen[:, one] & np.append(True, seen[:-1, one]))
-            own = (body == one) & ~seen[last, one]
+            own = lost[body[lost] == one]
             last[own] = self._gaps[one][np.searchsorted(self._gaps[one], last[own], "right") - 1] - 1
         start = self._starts[np.searchsorted(self._starts, frame, "right") - 1]
         near = (last >= start) & (self.take.time[frame] - self.take.time[last] <= TRACK_MAX_GAP_S)
@@ -106,8 +106,8 @@ class _Before:
 
         def measure(p: Floats, p1: Floats, R: Floats, R1: Floats) -> Floats:
             way = p - p1
-            turn = np.maximum(3 - np.einsum("nmij,nmij->nm", R, R1), 0.0)  # half the square of the difference
-            return np.asarray(np.sqrt(np.einsum("nmi,nmi->nm", way, way) + 0.25 * size**2 * turn))
+            turn = np.maximum(3 - dot_rows(R.reshape(*R.shape[:2], 9), R1.reshape(*R.shape[:2], 9)), 0.0)
+            return np.sqrt(dot_rows(way, way) + 0.25 * size**2 * turn)  # half the square of the turn's difference
 
         take, out = self.take, empty(self.take.seen.shape)
         p, R = take.p_world_body, take.R_world_body
