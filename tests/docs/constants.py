@@ -50,6 +50,7 @@ FIXED_BY = {  # what measures the decisions of a module
     "estimate.axes": "hinges",
     "estimate.candidates": "trees, people",
     "estimate.drift": "bound",
+    "estimate.edge_blocks": "coverage",
     "estimate.effects": "coverage, recordings",
     "estimate.handicaps": "trees, people",
     "estimate.intervals": "coverage",

@@ -10,7 +10,8 @@ import pytest
 
 import condyle
 from condyle.estimate import intervals
-from condyle.estimate.intervals import Blocks, Uncertainty, _bound_by_parts, estimate_uncertainty, long_run
+from condyle.estimate.edge_blocks import Blocks, EffectShapes
+from condyle.estimate.intervals import Uncertainty, _bound_by_parts, estimate_uncertainty
 from condyle.estimate.solve import Solution, solve_together
 from condyle.maths import spool
 from condyle.model.take import join
@@ -162,7 +163,7 @@ def test_a_long_take_is_walked_in_parts_with_the_same_covariance(what: dict, mon
     monkeypatch.setattr(spool, "BLOCK_BYTES", 20_000)
     parts = estimate_uncertainty(world.take, replace(solution), estimate_noise(world.take))
     assert parts is not None
-    shapes = intervals._Shapes(Blocks(world.take, solution), np.arange(1))
+    shapes = EffectShapes(Blocks(world.take, solution), np.arange(1))
     assert len(shapes.rows) > 1
     size = np.abs(whole.covariance).max()
     for name in ("covariance", "passing"):
@@ -188,17 +189,6 @@ def test_takes_together_are_no_less_sure_than_one_by_one_even_where_they_contrad
     assert (widths[2] <= LITTLE_MORE * np.maximum(widths[0], widths[1])).all()
 
 
-def test_correlation_in_time_makes_a_mean_less_sure_whatever_the_unit(rng) -> None:
-    white = rng.normal(size=(600, 3))
-    slow = np.apply_along_axis(np.convolve, 0, white, np.ones(12) / 12, "same")
-    run = np.zeros(600, np.int64)
-    assert long_run(white, 1 / 6, run) == pytest.approx(1.0, abs=0.5)
-    assert long_run(slow, 1 / 6, run) > 4
-    assert long_run(1e-4 * slow, 1 / 6, run) == pytest.approx(long_run(slow, 1 / 6, run))
-    assert long_run(slow, 1 / 6, np.arange(600)) == 1.0  # every block a segment of its own
-    assert long_run(np.zeros((600, 3)), 1 / 6, run) == 1.0
-
-
 def test_a_centre_from_two_takes_is_known_at_least_as_the_mean_of_theirs() -> None:
     solution = SimpleNamespace(pairs=np.array([[1, 0]]), basis=np.eye(6))
     wide = Uncertainty(4 * np.eye(6), np.eye(6), np.ones(1, dtype=bool), np.zeros((1, 2)))
@@ -210,26 +200,13 @@ def test_a_centre_from_two_takes_is_known_at_least_as_the_mean_of_theirs() -> No
     np.testing.assert_allclose(_bound_by_parts(narrow, solution, parts).covariance, narrow.covariance)  # type: ignore[arg-type]
 
 
-def test_differences_are_within_segments_over_the_lag_or_all_there_is() -> None:
-    Z = np.arange(15.0)[:, None] ** 2
-    for lag, steps in ((2, 2), (9, 4), (0, 1)):
-        few = SimpleNamespace(count=5, run=np.zeros(5), count_blocks=lambda seconds: round(seconds))
-        D = np.kron(np.eye(5)[steps:] - np.eye(5)[: 5 - steps], np.eye(3))
-        change, back = Blocks.differences(few, Z, lag)
-        np.testing.assert_allclose(change, D @ Z)
-        np.testing.assert_allclose(back, D.T @ D @ Z)
-
-
-def test_what_is_correlated_in_time_counts_by_its_neighbours_within_a_second(rng: np.random.Generator) -> None:
-    left = np.cumsum(rng.standard_normal((60, 2)), axis=0)
-    left -= left.mean(axis=0)
-    run = np.repeat([0, 1], 30)
-    total = 1.0
-    for k in (1, 2, 3, 4):  # blocks of a quarter of a second
-        pairs = [left[t] @ left[t + k] for t in range(60 - k) if run[t] == run[t + k]]
-        total += 2 * (1 - k / 5) * sum(pairs) / np.square(left).sum()
-    assert long_run(left, 0.25, run) == pytest.approx(total)
-    assert long_run(np.tile([[1.0], [-1.0]], (30, 1)), 0.25, run) == 1.0
+def test_a_hinge_in_loud_noise_does_not_follow_its_angle_by_the_noise_of_its_orientations() -> None:
+    noise = Disturbances(position_noise=0.003, orientation_noise=np.radians(2))
+    world = simulate(chain(("ball", "hinge", "hinge")), seconds=30, seed=61002, disturbances=noise)
+    joints = condyle.fit(world.take, tree=world.truth.edges).skeleton.joints
+    lines = [joint.line_95 for joint in joints if joint.kind == "hinge"]
+    assert len(lines) == 2
+    assert max(lines) < 0.005  # m; errors are 0.6 mm rms, intervals were 53 mm wide
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -241,12 +218,3 @@ def test_turns_by_noise_about_axes_that_a_hinge_does_not_have_are_no_motion(seed
         assert limb.low is not None
         assert limb.high is not None
         assert 0.5 * (limb.high - limb.low) < 0.005
-
-
-def test_a_hinge_in_loud_noise_does_not_follow_its_angle_by_the_noise_of_its_orientations() -> None:
-    noise = Disturbances(position_noise=0.003, orientation_noise=np.radians(2))
-    world = simulate(chain(("ball", "hinge", "hinge")), seconds=30, seed=61002, disturbances=noise)
-    joints = condyle.fit(world.take, tree=world.truth.edges).skeleton.joints
-    lines = [joint.line_95 for joint in joints if joint.kind == "hinge"]
-    assert len(lines) == 2
-    assert max(lines) < 0.005  # m; errors are 0.6 mm rms, intervals were 53 mm wide

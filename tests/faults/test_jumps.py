@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from condyle.estimate.edge_blocks import Blocks
 from condyle.estimate.fitting import ROBUST, fit_tree
-from condyle.estimate.intervals import Blocks
 from condyle.faults import jumps
 from condyle.faults.jumps import _combine, _find_jumps, _Jumps, _usual_around, find_abrupt_step
 from condyle.faults.slips import find_slips

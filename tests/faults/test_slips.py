@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import condyle
+from condyle.estimate.edge_blocks import Blocks
 from condyle.estimate.fitting import ROBUST, fit_tree
-from condyle.estimate.intervals import Blocks
 from condyle.faults import slips as module
 from condyle.faults.slips import (
     Slip,

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from condyle.estimate.checks import check_asked
+from condyle.estimate.edge_blocks import Blocks
 from condyle.estimate.fitting import ROBUST, fit_tree
-from condyle.estimate.intervals import Blocks
 from condyle.faults import steps
 from condyle.faults.slips import find_slips
 from condyle.faults.steps import GapSeries, GapStep, find_step, likelihood_ratio, measure_rigid_steps, measure_step

@@ -14,8 +14,9 @@ import numpy as np
 
 from ..maths.least_squares import clear_of, factor_columns
 from ..maths.robust import median
+from .edge_blocks import Blocks, average_blocks, long_run
 from .effects import fit_effects
-from .intervals import EFFECT_MIN_GAIN, INTERVAL_WIDENING, Blocks, average_blocks, long_run, share_effects
+from .intervals import EFFECT_MIN_GAIN, INTERVAL_WIDENING, share_effects
 
 if TYPE_CHECKING:
     from ..maths.arrays import Floats, Ints

@@ -19,7 +19,7 @@ from ..maths.spool import copy_array, over_frames, seal
 from ..model.take import Take
 from ..pairs.fits import PairFits
 from ..pairs.noise import Noise
-from .intervals import long_run
+from .edge_blocks import long_run
 from .kinds import INDEPENDENT_SAMPLES_HZ, choose_signs
 
 MACHINE_ROWS = 2000  # frames that tell a kind, spread over the take

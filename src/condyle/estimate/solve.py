@@ -179,8 +179,7 @@ def solve_together(
             weight, (G, H) = fresh, rows.sums(fresh)
         # The first sweeps are pair by pair, so that an outlier in one joint cannot leak into the others.
         S = np.asarray(np.diag(1 / np.diagonal(C)) if sweep <= 1 and fires.any() else np.linalg.inv(C))
-        settled = DESCENT_NEAR if sweep < min(2, sweeps + 1) else DESCENT_SETTLED
-        old, u = u, system.solve(G, H, S, u, settled)
+        old, u = u, system.solve(G, H, S, u, DESCENT_NEAR if sweep < min(2, sweeps + 1) else DESCENT_SETTLED)
         if sweep >= 2 and np.abs(u - old).max(initial=0.0) < 1e-9 * np.abs(u).max(initial=1.0):
             break
     assert weight is not None

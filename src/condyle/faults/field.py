@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..estimate.intervals import Blocks
+from ..estimate.edge_blocks import Blocks
 from ..findings import Finding
 from ..io.scale_file import factor_of
 from ..maths.arrays import Bools, Floats, Ints, evenly, freeze_array

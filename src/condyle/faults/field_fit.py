@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..estimate.intervals import average_blocks
+from ..estimate.edge_blocks import average_blocks
 from ..maths.least_squares import clear_of, eliminate, solve_normal, span_columns
 from ..model.field import FieldModel, Rod, bells
 from ..model.values import dataclass

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import UsageError
-from ..estimate.intervals import GROUP_COLUMNS, LOCAL_GROUPS, Blocks, average_blocks, long_run, pull_skin
+from ..estimate.edge_blocks import GROUP_COLUMNS, LOCAL_GROUPS, Blocks, average_blocks, long_run, pull_skin
 from ..estimate.solve import Solution
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..estimate.intervals import CORRELATION_LAG_S, Blocks
+from ..estimate.edge_blocks import CORRELATION_LAG_S, Blocks
 from ..findings import Finding
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, distinct

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..estimate.intervals import GROUP_COLUMNS, Blocks, long_run, pull_skin
+from ..estimate.edge_blocks import GROUP_COLUMNS, Blocks, long_run, pull_skin
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats
 from ..maths.least_squares import SYMMETRIC_ENTRIES, clear_of, clear_of_columns, solve_symmetric, span_columns

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..estimate.describe import describe_joints, describe_own_tree, describe_structure, describe_take
+from ..estimate.edge_blocks import forget_blocks
 from ..estimate.fitting import Estimate, Estimator, Solved, find_asked_root, uncertainty_of
-from ..estimate.intervals import Uncertainty, forget_blocks
+from ..estimate.intervals import Uncertainty
 from ..estimate.locate import Located, gap_residual, locate_joints
 from ..estimate.machines import SCREW_PLAIN_SHARE, is_quiet, take_out_threads
 from ..estimate.solve import Solution
