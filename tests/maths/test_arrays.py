@@ -19,6 +19,7 @@ from condyle.maths.arrays import (
     dot_rows,
     evenly,
     evenly_seen,
+    find_marked,
     freeze,
     freeze_array,
     measure_rms,
@@ -200,3 +201,9 @@ def test_products_of_rows_are_those_of_einsum_and_unknown_where_a_number_is(rng:
     assert np.isinf(found[3, 0])
     assert np.isfinite(found).sum() == found.size - 2
     assert dot_rows(a[:0], b[:0]).shape == (0, 4)
+
+
+@pytest.mark.parametrize("shape", [(50, 4), (0, 4), (3, 0)])
+def test_marks_are_found_row_by_row(rng: np.random.Generator, shape: tuple[int, int]) -> None:
+    marks = rng.random((2 * shape[0], shape[1]))[::2] < 0.2
+    np.testing.assert_array_equal(find_marked(marks), np.nonzero(marks))

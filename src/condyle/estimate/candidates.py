@@ -158,8 +158,9 @@ def _without_gross(rows: RowTake, fits: PairFits, edges: Ints) -> Bools:
     off = over_frames(lambda part, near: part | (near.astype(np.float64) @ ends > 0), off, near)
     near = over_frames(lambda part: part[:, joints[0]].any(axis=2), off)
     far = _find_far(take, digest, joints, near, over_frames(lambda part: GROSS_SD * part + ROUNDING_M, frame_bar))
-    good, odd = copy_array(take.seen), np.flatnonzero(far.any(axis=1))
-    if len(odd):
+    good = copy_array(take.seen)
+    if far.any():
+        odd = np.flatnonzero(far.any(axis=1))
         both = take.seen[odd][:, joints[0]].all(axis=2)
         good[odd] = find_inliers(take.seen[odd], joints[0], both & ~far[odd])
     return good

@@ -42,10 +42,11 @@ def check_take(take: Take, options: FitOptions) -> None:
     if take.frames < JOINT_MIN_FRAMES:
         text = f"{many(take.frames, 'frame')} cannot tell a joint; at least {JOINT_MIN_FRAMES} are needed, "
         raise _refusal(take, text + "and seconds of motion", code="few-frames")
-    if (take.seen.sum(axis=0) >= JOINT_MIN_FRAMES).sum() < 2:
+    whole = bool(take.seen.all())
+    if not whole and (take.seen.sum(axis=0) >= JOINT_MIN_FRAMES).sum() < 2:
         text = "fewer than two sensors are seen in three frames or more; check the file's columns and units"
         raise _refusal(take, text, code="nothing-seen")
-    if take.seen.sum(axis=1).max() < 2:
+    if not whole and take.seen.sum(axis=1).max() < 2:
         text = "no two sensors are seen in one frame, so nothing tells how they move against each other; write the "
         raise _refusal(take, text + "poses of one moment into one row, with its time", code="nothing-seen")
     glance = evenly(take.frames, 100)  # enough, unless they all are alike

@@ -363,6 +363,8 @@ def _outliers(take: Take, structure: Structure, solution: Solution, motion: Pair
     lost = take.seen & ~structure.good
     if solution.robust.any():
         lost |= take.seen & ~find_inliers(take.seen, solution.pairs, solution.frame_weight)
+    if not lost.any():
+        return found
     lost &= ~blame_partners(solution.pairs, lost)
     rows = np.flatnonzero(lost.any(axis=1))
     apart = np.linalg.norm(gaps(take.at(rows), *solution.joints), axis=2) if len(rows) else np.zeros((0, 0))

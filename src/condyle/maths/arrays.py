@@ -152,6 +152,12 @@ def distinct(values: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(ordered[np.append(ordered[:1] == ordered[:1], ordered[1:] != ordered[:-1])])
 
 
+def find_marked(marks: Bools) -> tuple[Ints, Ints]:
+    """Rows and columns of the marks (n, m), row by row: `np.nonzero`, many times as fast where they are few."""
+    row, column = np.divmod(np.flatnonzero(marks), max(marks.shape[1], 1))
+    return row, column
+
+
 def dot_rows(a: Floats, b: Floats) -> Floats:
     """(...) products of two arrays (..., k) of few numbers k, added up: a quarter of the time of `np.einsum`."""
     with np.errstate(over="ignore"):

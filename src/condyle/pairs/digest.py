@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, dot_rows
+from ..maths.arrays import Bools, Floats, Ints, dot_rows, find_marked
 from ..maths.robust import median
 from ..maths.series import average_runs, count_frames
 from ..maths.spool import (
@@ -398,8 +398,8 @@ def _find_marks(take: Take) -> tuple[Ints, Ints, Floats]:
     for rows in blocks(square):
         with np.errstate(invalid="ignore"):
             far = square[rows] > JUMP_MIN_STEPS**2 * usual
-        marks.append(np.argwhere(far & (usual > 0)) + [rows.start, 0])
-    frame, body = np.concatenate(marks).T
+        marks.append(np.stack(find_marked(far & (usual > 0))) + [[rows.start], [0]])
+    frame, body = np.concatenate(marks, axis=1)
     inner = np.flatnonzero(frame < n - 1)
     f, k = frame[inner], body[inner]
     across = np.square(p[f + 1, k] - p[f - 1, k]).sum(axis=1)

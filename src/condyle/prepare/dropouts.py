@@ -108,8 +108,8 @@ def find_dropouts(take: Take, same: Bools) -> Bools:
     if take.frames < 3:
         return out
     # Where none lies at the origin and none follows itself, none stands in for a lost one.
-    again = same.any(axis=0) | ((take.p_world_body[..., 0] == 0) & (take.p_world_body[..., 1] == 0)).any(axis=0)
-    for body in np.flatnonzero(again):
+    again = same | ((take.p_world_body[..., 0] == 0) & (take.p_world_body[..., 1] == 0))
+    for body in np.flatnonzero(again.any(axis=0)) if again.any() else ():
         R, p = take.R_world_body[:, body], take.p_world_body[:, body]
         key = p @ [1.0, np.sqrt(2), np.sqrt(3)] + R.reshape(-1, 9) @ np.sqrt([5.0, 6, 7, 8, 10, 11, 13, 14, 15])
         zero = (p == 0).all(axis=1)
@@ -253,6 +253,8 @@ def _mask_held_places(take: Take, held: Bools) -> tuple[Take, list[Finding]]:
 
 def _never_seen(take: Take, places: Bools, poses: Bools) -> list[Finding]:
     """Sensors with one place throughout, which turn: links of a machine do about their own origin."""
+    if not places.any():
+        return []
     still, fixed = (one.sum(axis=0) == take.frames - 1 for one in (places, poses))
     names = [take.names[k] for k in np.flatnonzero(still & ~fixed)] if not still.all() else []
     ending = "one place throughout while it turns and others move; if it does not turn about itself, it was never in "

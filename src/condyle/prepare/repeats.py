@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints
+from ..maths.arrays import Bools, Floats, Ints, find_marked
 from ..maths.robust import median
 from ..maths.spool import POSE_BYTES, blocks_of
 from ..model.take import Take
@@ -84,7 +84,7 @@ def find_repeats(take: Take) -> tuple[Bools, Bools]:
         inside = (np.diff(take.segment[part]) == 0)[:, None]
         same = inside & (take.p_world_body[part][1:, :, 0] == take.p_world_body[part][:-1, :, 0])
         for values, out in ((take.p_world_body[part], places), (R[part], poses)):
-            frame, body = np.nonzero(same)  # in files with few decimals some numbers are alike by chance
+            frame, body = find_marked(same)  # in files with few decimals some numbers are alike by chance
             same[frame, body] = (values[frame + 1, body] == values[frame, body]).all(axis=1)
             out[part][1:] = same
     return poses, places

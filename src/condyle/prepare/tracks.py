@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, distinct, dot_rows, evenly, evenly_seen
+from ..maths.arrays import Bools, Floats, Ints, distinct, dot_rows, evenly, evenly_seen, find_marked
 from ..maths.robust import median
 from ..maths.series import SHORTEST_STEP_S, segment_slices
 from ..maths.spool import POSE_BYTES, blocks_of, empty, over_frames
@@ -40,7 +40,7 @@ def find_moves(take: Take) -> Moves:
     before, size = _Before(take), measure_nearness(take)
     far = np.maximum(TRACK_JUMP_MIN_STEPS * before.usual_steps(size), 1e-6 * size)
     with np.errstate(invalid="ignore"):
-        frame, body = np.nonzero(over_frames(lambda step: step > far, before.longest_steps(size)))
+        frame, body = find_marked(over_frames(lambda step: step > far, before.longest_steps(size)))
     known = before.any(frame, body)
     frame, body = frame[known], body[known]
     kept = before.step(size, frame, body, body)
