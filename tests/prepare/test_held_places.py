@@ -98,6 +98,17 @@ def test_a_place_that_is_held_to_the_end_is_found_by_how_the_sensor_stopped() ->
     assert (find(fixed)[0] == marks).all()
 
 
+def test_a_place_that_is_held_for_one_of_two_recordings_is_found() -> None:
+    first = figure()
+    second = figure("walk", seed=7, mounts=first.truth.mounts).take
+    p = second.p_world_body.copy()
+    p[:, FOOT] = p[0, FOOT]
+    take = condyle.join([first.take, replace(second, p_world_body=p)])
+    held, _ = find(take)
+    assert np.flatnonzero(held.any(axis=0)).tolist() == [FOOT]
+    assert np.flatnonzero(held[:, FOOT]).tolist() == list(range(1801, 3600))
+
+
 @pytest.mark.parametrize("motion", ["exercise", "walk"])
 def test_places_of_all_sensors_that_are_held_at_once_are_found_together(motion: str) -> None:
     """Some came to a stop too slowly to show it, and all jumped when they were seen again, as when a room is moved."""

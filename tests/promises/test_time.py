@@ -211,7 +211,7 @@ def test_b21_streams_of_different_rates_are_put_on_one_clock_and_that_is_said(tm
     assert finding["severity"] == "info"
     assert finding["text"] == (
         "the 6 streams have clocks of their own (60, 60, 60, 30, 30, 30 Hz) and were interpolated onto the clock of "
-        "chest; longer gaps stay empty"
+        "chest; long gaps stay empty"
     )
     assert answer.facts["take"]["frames"] >= 595
     assert farthest(answer.lengths(), clean("npz")) < 0.002

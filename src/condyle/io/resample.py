@@ -261,7 +261,7 @@ def _describe(streams: Sequence[BodySamples]) -> Finding:
     said = list_some([f"{each:.4g}" for each in rates], 6, ", ...")
     text = (
         f"the {len(streams)} streams have clocks of their own ({said} Hz) and were interpolated onto the clock of "
-        f"{fastest}; longer gaps stay empty"
+        f"{fastest}; long gaps stay empty"
     )
     return Finding(
         "common-clock", "info", text, tuple(s.name for s in streams), value=max(rates, default=0.0), unit="Hz"

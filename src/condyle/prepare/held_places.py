@@ -110,12 +110,14 @@ def _is_alone(take: Take, body: int, frame: int) -> bool:
 
 
 def _stops_short(take: Take, body: int, runs: Runs, small: float, rests: Bools) -> Bools:
-    """(K,) runs into which a sensor comes by more than a `small` step [m], and then turns by what would have moved it
-    as far. Not where others rest (n,) to the last bit: exact machines do, axis by axis.
+    """(K,) runs into which a sensor comes by more than a `small` step [m], or that last for a whole recording, and in
+    which it turns by what would have moved it as far. Not where others rest (n,) to the last bit: exact machines do,
+    axis by axis.
     """
     found = np.zeros(len(runs.first), dtype=bool)
+    whole = np.isnan(runs.shift) & np.isnan(runs.after(runs.shift)) & (runs.length > POLLED_MOST_SAMPLES)
     with np.errstate(invalid="ignore"):
-        stops = (runs.length > 1) & runs.near & (runs.shift > small)
+        stops = whole | ((runs.length > 1) & runs.near & (runs.shift > small))
     for k in np.flatnonzero(stops):
         rows: Ints = runs.rows[runs.first[k] : runs.first[k] + runs.length[k]]
         turn: Floats = np.linalg.norm(take.R_world_body[rows, body] - take.R_world_body[rows[0], body], axis=(1, 2))
