@@ -327,6 +327,14 @@ def test_a_gain_of_a_few_seconds_is_chance_where_the_others_do_not_gain() -> Non
     assert no_gain(np.repeat(old, 10), np.repeat(0.8 * new, 10), np.ones(600)) == ""
 
 
+def test_quiet_seconds_that_grow_quieter_are_no_gain_where_the_mean_grows() -> None:
+    """Skin that is elsewhere in two postures: what makes the gap less in both makes it more in between."""
+    few = np.repeat(np.arange(60) % 12 == 5, 10)
+    old = np.where(few, 10.0, 1.0)
+    assert no_gain(old, np.where(few, 11.5, 0.8), np.ones(600)) == ""
+    assert no_gain(old, np.where(few, 12.5, 0.8), np.ones(600))
+
+
 def test_a_gain_counts_where_poses_were_moved_or_in_the_rest_where_that_is_shorter() -> None:
     noise = np.repeat(0.03 * np.random.default_rng(3).standard_normal(60), 10)
     first = np.arange(600) < 120

@@ -252,6 +252,15 @@ def test_weights_by_place_are_even_where_skin_is_larger_than_the_noise(rng) -> N
     np.testing.assert_allclose(answer.weight, 1.0, atol=0.05)
 
 
+def test_places_where_gaps_are_no_larger_do_not_weigh() -> None:
+    """Fast motion in few frames a second looks like noise; to weigh it out is to lose the frames that tell most."""
+    world = simulate(linkage(), "walk", seconds=20, seed=6, disturbances=Disturbances(position_noise=0.001))
+    noise = Noise(np.full(6, 0.001), np.zeros(6))
+    fast = np.where(np.arange(world.take.frames)[:, None] % 2 == 0, 4.0, 1.0) * np.ones(6)
+    answer = solve_together(world.take, least_squares(world), noise, relative=fast, robust=False)
+    np.testing.assert_array_equal(answer.weight, 1.0)
+
+
 CHAIN = np.array([[1, 0], [2, 1], [3, 2], [4, 2]])  # 4 and 3 are both children of 2
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints, dot_rows
 from ..maths.least_squares import invert_normal
 from ..maths.series import correlated_square_sum
-from ..maths.spool import PART_BYTES, over_frames
+from ..maths.spool import PART_BYTES, blocks_of, over_frames
 from ..model.take import Take
 from ..model.values import dataclass
 from ..pairs.fits import PairFits, gaps
@@ -43,6 +43,10 @@ SHARED_MIN_SD = 2.0  # standard errors over blocks of time from which on two joi
 SHARED_BLOCKS = (5, 20)  # of a second each, at least and at most
 SHARED_ROOM_SHARE = 0.6  # of the pairs of joints on four sensors that share an error where the room is bent
 SHARED_SENSOR_SHARE = 0.8  # of pairs of joints on one sensor that share an error as they do where that sensor is off
+# Log likelihood per row by which a joint's gaps must be larger where its sensors' noise is. In noise that grows with
+# range to the fourth 443 of 443 joints have 0.115 or more (benchmarks/bound.py), 20 of a linkage in motion (diodem)
+# 0.024 at most.
+PLACE_MIN_GAIN = 0.1
 EXACT_RESIDUAL_SHARE = 1e-8  # residual over lever length below which the data are exact and nothing needs weighing
 RESTED_GAP_MAX_SHARE = 0.7  # usual gap of a joint over its rms one, where it may have rested for long: of noise 1
 NOISE_CORRECTION_MAX_SHARE = 0.5  # share of the weakest rotation's signal that the noise correction may take away
@@ -162,6 +166,7 @@ def solve_together(
         noise, relative = level_noise(noise, relative)
     system, u = _set_up(start, noise if correct else None, held)
     inlier, base, window = weigh_seen(rows.seen), None, take.count_frames(LIVELY_S)
+    noisier: Bools | None = None
     fires = np.zeros(len(start.pairs), dtype=bool) if tukey is None else tukey
     weight: Floats | None = None
     find_rests = cache(lambda: find_rest(take, start.pairs))
@@ -174,6 +179,8 @@ def solve_together(
         C, own = gap_covariance(gap, inlier, noise.gap_covariance(*joints), start.pairs, shared, take.seconds)
         if relative is not None:
             base = _precision(noise.gap_shares(*joints), own, relative, start.pairs)
+            noisier = find_noisier(gap, inlier, base) if noisier is None else noisier
+            base[:, ~noisier] = 1.0
         fresh = inlier if base is None else over_frames(np.multiply, inlier, base)
         if weight is None or not np.array_equal(fresh, weight):
             weight, (G, H) = fresh, rows.sums(fresh)
@@ -304,6 +311,26 @@ def _precision(shares: Floats, own: Floats, relative: Floats, pairs: Ints) -> Fl
     precision = over_frames(weigh, relative)
     usual = precision.mean(axis=0)
     return over_frames(lambda part: part / usual, precision)
+
+
+def find_noisier(gap: Floats, weight: Floats, precision: Floats) -> Bools:
+    """(J,) joints whose gaps (3, n, J) [m], weighted by (n, J), are larger where `precision` (n, J) says.
+
+    In few frames a second fast motion looks like noise, and it is fastest far out: where only the motion differs, gaps
+    are as large everywhere, and weights would take out the frames that tell most.
+    """
+    sums = np.zeros((4, gap.shape[2]))
+    for rows in blocks_of(len(weight), 5 * weight[:1].nbytes):
+        square, w, known = np.square(gap[:, rows]).sum(axis=0), weight[rows], precision[rows]
+        sums += [
+            w.sum(axis=0),
+            (w * square).sum(axis=0),
+            (w * square * known).sum(axis=0),
+            (w * np.log(known)).sum(axis=0),
+        ]
+    plain, weighted, logs = sums[1:] / np.maximum(sums[0], 1e-300)
+    gain = 1.5 * (np.log(np.maximum(plain, 1e-300)) - np.log(np.maximum(weighted, 1e-300)) + logs)
+    return np.asarray(gain >= PLACE_MIN_GAIN)
 
 
 def solution_of(take: Take, fits: PairFits) -> Solution:
