@@ -160,15 +160,13 @@ def solve_together(
     source       what the take is, where its frames are rows: single frames tell what is abrupt
     """
     rows = Rows.of(take, start.pairs)
-    # Cameras are never off by themselves: what joints of marker clusters share is skin that follows the motion.
-    shared = False if shared is None and take.markers else shared
+    if shared is None and take.markers:  # cameras are never off by themselves: what joints share there is skin
+        shared = False
     if relative is not None:
         noise, relative = level_noise(noise, relative)
     system, u = _set_up(start, noise if correct else None, held)
-    inlier, base, window = weigh_seen(rows.seen), None, take.count_frames(LIVELY_S)
-    noisier: Bools | None = None
-    fires = np.zeros(len(start.pairs), dtype=bool) if tukey is None else tukey
-    weight: Floats | None = None
+    inlier, base, noisier, window = weigh_seen(rows.seen), None, None, take.count_frames(LIVELY_S)
+    fires, weight = np.zeros(len(start.pairs), dtype=bool) if tukey is None else tukey, None
     find_rests = cache(lambda: find_rest(take, start.pairs))
     for sweep in range(sweeps + 2):
         gap, joints = rows.gap(u), _split_unknowns(start.pairs, u)
@@ -195,8 +193,7 @@ def solve_together(
     u = system.refine(G, S, u, partial(rows.slope, gap, weight, S))
     joints = _split_unknowns(start.pairs, u)
     C, _ = gap_covariance(gap, inlier, noise.gap_covariance(*joints), start.pairs, shared, take.seconds)
-    N = system.normal(G, np.asarray(np.linalg.inv(C)))
-    lost = fires | np.asarray((rows.seen & (weight == 0)).any(axis=0))
+    N, lost = system.normal(G, np.asarray(np.linalg.inv(C))), fires | (rows.seen & (weight == 0)).any(axis=0)
     return Solution(*joints, weight, N, system.basis, C, lost, factor=system.factor)
 
 
