@@ -21,6 +21,7 @@ from condyle.estimate.machines import (
     take_out_threads,
 )
 from condyle.maths import rotation
+from condyle.model.take import Take
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.noise import Noise
 from condyle.pairs.sums import sum_pairs
@@ -250,6 +251,26 @@ def test_axes_that_meet_leave_no_doubt_between_edges_that_are_both_there(seed: i
 def test_axes_of_universal_joints_are_followed_to_their_end(seed: int) -> None:
     take = machine("universal", seed=seed).take
     assert [joint.kind for joint in condyle.fit(take).skeleton.joints] == ["universal"] * 3
+
+
+def test_neither_rounding_nor_the_root_chooses_the_signs_of_the_axes_of_universal_joints() -> None:
+    take = machine("universal", seconds=5, seed=1).take
+    found = list[dict[tuple[str, ...], np.ndarray]]()
+    for seed, root in enumerate(("link0", "link1", "link3", "link0")):
+        rng = np.random.default_rng(seed)  # as other processors compute
+        R, p = (one * (1 + 2.0**-52 * rng.integers(-1, 2, one.shape)) for one in (take.R_world_body, take.p_world_body))
+        fit = condyle.fit(Take(take.names, take.time, R, p), intervals=False, root=root)
+        own = dict[tuple[str, ...], np.ndarray]()
+        for joint in fit.skeleton.joints:
+            assert joint.kind == "universal"
+            assert joint.axis_child is not None
+            assert joint.axis_parent is not None
+            own[joint.child, joint.parent] = joint.axis_child
+            own[joint.parent, joint.child] = joint.axis_parent
+        found.append(own)
+    for own in found[1:]:
+        for side, axis in own.items():
+            np.testing.assert_allclose(axis, found[0][side], atol=1e-3)
 
 
 @pytest.mark.costly

@@ -14,6 +14,8 @@ from condyle.estimate.fitting import ROBUST, fit_tree
 from condyle.faults import steps
 from condyle.faults.slips import find_slips
 from condyle.faults.steps import GapSeries, GapStep, find_step, likelihood_ratio, measure_rigid_steps, measure_step
+from condyle.maths import rotation
+from condyle.maths.least_squares import span_columns
 from condyle.model.options import FitOptions
 from condyle.simulate import Disturbances, SensorSlip, World, human, linkage, simulate
 
@@ -217,6 +219,23 @@ def test_a_step_in_noise_that_wanders_is_scored_as_by_the_noise_alone(
     gradient, information = one.score_in_wander(step)
     np.testing.assert_allclose(gradient, moved.T @ values / variance, rtol=1e-6)
     np.testing.assert_allclose(information, moved.T @ moved / variance, rtol=1e-6)
+
+
+def test_a_joint_that_is_first_seen_where_a_step_is_tells_nothing_of_it(rng: np.random.Generator) -> None:
+    count = 2000
+    seen = np.arange(count) >= count // 2
+    t = np.arange(count)[:, None] / 6
+    turns = (np.sin(t * speeds + phase) for speeds, phase in (([0.3, 0.21, 0.39], 0.0), ([0.12, 0.27, 0.09], 1.0)))
+    child, parent = (rotation.from_vector(1e-3 * turn) * seen[:, None, None] for turn in turns)
+    pulls = [parent * wave[..., None] for wave in (np.sin(0.3 * t), np.sin(0.3 * t) ** 2)]
+    base = span_columns(np.concatenate([child, parent, *pulls], axis=2).reshape(3 * count, -1))
+    gap = 0.003 * rng.standard_normal((count, 3)) * seen[:, None]
+    run = SimpleNamespace(run=np.zeros(count, dtype=int))
+    joint = GapSeries((0, 1), child, parent, gap, base[:, :6], base, gap, 1e-5, 1e-12, run)  # type: ignore[arg-type]
+    for body in (0, 1):
+        gradient, information = joint.score_in_wander(GapStep(body, count // 2, 0.0))
+        assert np.trace(information) < 1e-3 / SIZE**2
+        assert likelihood_ratio(gradient, information) < 1
 
 
 def test_the_correlation_of_the_noise_is_the_likeliest_although_most_of_what_wanders_is_cleared_away(

@@ -200,6 +200,8 @@ def test_products_of_rows_are_those_of_einsum_and_unknown_where_a_number_is(rng:
     assert np.isnan(found[2, 1])
     assert np.isinf(found[3, 0])
     assert np.isfinite(found).sum() == found.size - 2
+    assert np.isinf(dot_rows(np.full((1, 3), 1e154), np.full((1, 3), 1e154)))  # each is a number, and the sum is none
+    assert np.isnan(dot_rows(np.array([[np.inf, np.inf]]), np.array([[1.0, -1.0]])))
     assert dot_rows(a[:0], b[:0]).shape == (0, 4)
 
 

@@ -81,6 +81,18 @@ def test_gaps_in_the_recording_are_gaps_in_the_angles() -> None:
     assert found.played_m is not None
 
 
+def test_a_slower_sensor_is_among_the_frames_that_tables_are_made_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    take = machines.made("ur5", 0.0).take
+    monkeypatch.setattr("condyle.model.chains.CHAIN_MAX_FRAMES", take.frames // 4)
+    hidden = np.zeros((take.frames, take.bodies), dtype=bool)
+    hidden[np.arange(take.frames) % 4 != 2, 3] = True
+    slower = take.mask(hidden)
+    (one,) = find_chains(condyle.fit(slower, intervals=False).skeleton, slower)
+    assert len(one.rows) == 6
+    assert one.played_m is not None
+    assert one.played_m < 1e-6
+
+
 def test_a_screw_is_played_with_the_turns_that_it_made_in_a_gap() -> None:
     one = machines.made("lead-screw")
     hidden = np.zeros(one.take.seen.shape, bool)

@@ -54,6 +54,20 @@ def test_rotations_come_from_sensors_with_a_position_and_from_those_without(fitt
     assert np.isnan(choose_turns(take.mask(hidden), None)[:, 1]).all()
 
 
+def test_rotations_of_a_slower_sensor_are_among_those_that_are_looked_at(
+    fitted: condyle.Fit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = fitted.take
+    monkeypatch.setattr("condyle.motion.unplaced.ASKED_FRAMES", take.frames // 4)
+    hidden = np.zeros((take.frames, take.bodies), bool)
+    hidden[np.arange(take.frames) % 4 != 2, 1] = True
+    slower = take.mask(hidden)
+    lost = slower.mask(np.arange(take.bodies) == np.full((take.frames, 1), 1))
+    turns = np.where(slower.seen[..., None, None], take.R_world_body, np.nan)
+    for R in (choose_turns(slower, None), choose_turns(lost, turns)):
+        assert 0.1 < np.isfinite(R[:, 1, 0, 0]).mean() < 0.5
+
+
 def test_a_hinge_parts_by_turns_across_its_axis_and_a_rigid_joint_by_any(fitted: condyle.Fit) -> None:
     hinge, rigid = (_hold(fitted, kind) for kind in ("hinge", "rigid"))
     body = hinge.joints[1].child

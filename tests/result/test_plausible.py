@@ -63,6 +63,18 @@ def test_knees_that_bend_forwards_tell_a_mirrored_person(motion: str) -> None:
         assert ("mirrored-person" in {one.code for one in found}) == exchanged
 
 
+def test_knees_of_slower_sensors_are_seen_to_bend_forwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = {"l_": "r_", "r_": "l_"}
+    take = simulate(human(), "walk", seconds=8, seed=2).take
+    take = replace(take, names=tuple(other.get(name[:2], name[:2]) + name[2:] for name in take.names))
+    joints = condyle.fit(take, intervals=False).skeleton.joints
+    monkeypatch.setattr("condyle.result.plausible.BEND_FRAMES", take.frames // 4)
+    hidden = np.zeros((take.frames, take.bodies), dtype=bool)
+    for name in ("l_shank", "r_shank"):
+        hidden[np.arange(take.frames) % 4 != 2, take.index(name)] = True
+    assert [one.code for one in find_mirrored(take.mask(hidden), joints)] == ["mirrored-person"]
+
+
 def test_without_two_legs_nothing_is_told_mirrored(fit: condyle.Fit) -> None:
     joints = [joint for joint in fit.skeleton.joints if "foot" not in joint.child]
     assert find_mirrored(TAKE, joints) == []

@@ -81,9 +81,9 @@ def fit_universal(take: Take, pairs: Ints, most: Floats | None = None) -> Univer
         C[k] = (off @ off.T / max(off.shape[1], 1)).reshape(3, 3, 3, 3)
     limit = np.full(len(pairs), np.inf) if most is None else np.square(most)
     left, u, v = _alternate(C, limit)
-    u = u * choose_signs(take, pairs[:, 1], u)[:, None]
+    # Each by itself: the angle between them is a right one as a rule, and rounding tells on which side of it.
+    u, v = (axis * choose_signs(take, pairs[:, side], axis)[:, None] for side, axis in ((1, u), (0, v)))
     cosine = np.einsum("pa,pab,pb->p", u, mean, v)
-    v = v * np.where(cosine < 0, -1.0, 1.0)[:, None]  # the angle between them is not obtuse
     covariance = np.full((len(pairs), 6, 6), np.nan)
     for k in np.flatnonzero(left <= limit).tolist():
         covariance[k] = _spread_axes(C[k], u[k], v[k], left[k]) / max(len(rows), 1)

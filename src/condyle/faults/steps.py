@@ -16,7 +16,14 @@ import numpy as np
 from ..estimate.edge_blocks import GROUP_COLUMNS, Blocks, long_run, pull_skin
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats
-from ..maths.least_squares import SYMMETRIC_ENTRIES, clear_of, clear_of_columns, solve_symmetric, span_columns
+from ..maths.least_squares import (
+    SPAN_LOADING,
+    SYMMETRIC_ENTRIES,
+    clear_of,
+    clear_of_columns,
+    solve_symmetric,
+    span_columns,
+)
 from ..maths.series import sum_from_end
 from ..maths.spool import PART_BYTES, blocks_of, empty, one_of_many
 from ..model.values import dataclass
@@ -210,7 +217,8 @@ class GapSeries:
         rho = np.array(WANDER_CORRELATIONS)[:, None, None]
         sums = (1 + rho**2) * same - rho * (next_to + next_to.T) - rho**2 * ends
         scale = np.sqrt(np.maximum(np.einsum("kii->ki", sums[:, :-1, :-1]), 1e-300))
-        unit = sums[:, :-1, :-1] / scale[:, :, None] / scale[:, None, :] + 1e-12 * np.eye(count)
+        # Where a joint is not seen before the step, that is one of the columns that clear its gap, but for rounding.
+        unit = sums[:, :-1, :-1] / scale[:, :, None] / scale[:, None, :] + SPAN_LOADING * np.eye(count)
         root = np.linalg.cholesky(unit)
         found = np.linalg.solve(root, (sums[:, :-1, -1] / scale)[..., None])[..., 0]
         free = max(rows - count, 1)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import CondyleError, UsageError, check_number, suggest
 from ..maths import rotation
-from ..maths.arrays import Floats, evenly
+from ..maths.arrays import Floats
 from ..maths.series import follow_turns
 from .axes import Axis, AxisChain, AxisKind, Recorded, invert, tabulate
 from .limbs import find_covariance, find_sides
@@ -39,8 +39,7 @@ def find_chains(
     flip   joints whose axis is to point the other way; by default the first turn of the recording is positive
     """
     _check_names(skeleton, base, tool, flip)
-    take = match_bodies(skeleton, take)
-    take = take.at(evenly(take.frames, CHAIN_MAX_FRAMES)) if take.frames > CHAIN_MAX_FRAMES else take
+    take, _ = match_bodies(skeleton, take).thin(CHAIN_MAX_FRAMES)
     near = _find_neighbours(skeleton)
     paths: list[tuple[str, list[Joint]]] = []
     for group in _find_groups(near):

@@ -8,8 +8,9 @@ import numpy as np
 
 from ..findings import Finding, Severity, mm
 from ..maths import rotation
-from ..maths.arrays import Bools, Floats, evenly, measure_rms
+from ..maths.arrays import Bools, Floats, evenly_seen, measure_rms
 from ..maths.robust import Z95
+from ..maths.spool import over_frames
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import Take
 from .tasks import GUESS_SIGMA_RAD
@@ -24,9 +25,15 @@ PLACE_WIDE_M = 0.05  # m, from which on the interval of a place is a warning: sk
 
 def choose_turns(take: Take, turns: Floats | None) -> Floats:
     """(f, m, 3, 3) rotations of bodies with a position or without, in some frames of a take."""
-    rows = evenly(take.frames, ASKED_FRAMES)
+    known = take.seen if turns is None else over_frames(_are_told, take.seen, turns)
+    rows = evenly_seen(known, ASKED_FRAMES)
     R = take.R_world_body[rows]
     return R if turns is None else np.where(take.seen[rows][..., None, None], R, turns[rows])
+
+
+def _are_told(seen: Bools, turns: Floats) -> Bools:
+    """(n, m) bodies with a rotation."""
+    return seen | np.isfinite(turns[..., 0, 0])
 
 
 def measure_parting(skeleton: Skeleton, R: Floats, reference: Floats | None = None) -> Floats:

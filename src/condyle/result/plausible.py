@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import join_command
 from ..findings import Finding, list_some
-from ..maths.arrays import Bools, Floats, Ints, evenly
+from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import components
 from ..maths.robust import median
 from ..model.anatomy import TYPICAL, Part, Segment, count_between, find_segments
@@ -90,7 +90,7 @@ def find_mirrored(take: Take, joints: Sequence[Joint]) -> list[Finding]:
     arms have another left than the legs.
     """
     segments = find_segments(take.names, [(joint.parent, joint.child) for joint in joints])
-    part = take.at(evenly(take.frames, BEND_FRAMES)) if take.frames > BEND_FRAMES else take
+    part, _ = take.thin(BEND_FRAMES)
     return _find_forward_knees(part, joints, segments) or _find_crossed_arms(part, joints, segments)
 
 
