@@ -29,8 +29,7 @@ def find_flips(take: Take) -> tuple[Bools, Bools] | None:
     not; of the two sides the rarer is wrong, or the one farther from the other sensors where both are frequent. Where
     the orientation jumps as well it is not known what the device did: those samples are to be masked, and so are those
     that a device's filter puts between the two sides. No path goes on from one file to the next, nor where the room was
-    moved. None: nothing, as
-    in what cameras saw: people who walk past the origin, out of sight, are on its other side.
+    moved. None: nothing, as in what cameras saw: people who walk past the origin, out of sight, are on its other side.
     """
     if take.markers:
         return None
