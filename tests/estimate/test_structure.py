@@ -10,7 +10,7 @@ import pytest
 
 import condyle
 from condyle.estimate import structure
-from condyle.estimate.structure import Structure, find_plain_hinges, infer_structure
+from condyle.estimate.structure import Structure, _same_point, find_plain_hinges, infer_structure
 from condyle.estimate.support import measure_support
 from condyle.maths import rotation
 from condyle.maths.graph import choose_root, spanning_tree
@@ -359,6 +359,22 @@ def test_two_sensors_on_one_bone_are_joined() -> None:
         edges = edges_of(world.take, infer_structure(world.take))
         assert len(edges) == 3
         assert frozenset(("link1", "link2")) in edges
+
+
+def test_joints_of_a_slower_sensor_are_points_of_their_own() -> None:
+    take = simulate(linkage(), "exercise", seconds=26.58, rate=30, seed=1, disturbances=NOISE).take
+    assert (take.frames - 1) / 199 == 4  # of 200 frames evenly spread none is the slower sensor's
+    phase = np.arange(take.frames) % 4
+    for apart in (False, True):
+        gone = np.zeros(take.seen.shape, dtype=bool)
+        gone[phase != 2, 3] = True
+        gone[phase == 2, 0] = apart  # never seen with it
+        found = infer_structure(take.mask(gone))
+        pairs, edges = found.fits.pairs, found.tree.edges.tolist()
+        assert not found.tied
+        for a in (edge for edge in edges if 3 in pairs[edge]):
+            for b in (edge for edge in edges if edge != a):
+                assert not _same_point(found.rows.take, found.fits, found.motion, a, b)
 
 
 def test_rounding_chooses_no_edge_of_the_plain_tree() -> None:

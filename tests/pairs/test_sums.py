@@ -95,7 +95,8 @@ def test_the_sums_of_the_parts_add_to_the_sums_of_the_whole(rng, missing) -> Non
 def test_the_size_of_the_chunks_does_not_matter(rng, monkeypatch, missing) -> None:
     take = random_take(rng, missing=missing)
     whole = sum_pairs(take)
-    monkeypatch.setattr(sums, "STACK_CHUNK_BYTES", 1)
+    for name, value in (("STACK_CHUNK_BYTES", 1), ("STACK_CHUNK_MIN_FRAMES", 70), ("STACK_KEPT_BYTES", 0)):
+        monkeypatch.setattr(sums, name, value)
     assert_same(sum_pairs(take), whole)
 
 

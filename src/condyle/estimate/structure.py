@@ -360,8 +360,13 @@ def _loops(
 
 
 def _same_point(take: Take, fits: PairFits, motion: PairMotion, a: int, b: int) -> bool:
-    """Whether two pairs' joints are one point of space throughout, as far as the motion tells."""
-    rows = np.linspace(0, take.frames - 1, min(200, take.frames)).astype(np.int64)
+    """Whether two pairs' joints are one point of space throughout, as far as the motion tells; not where their bodies
+    are never seen together.
+    """
+    seen = np.flatnonzero(take.seen[:, fits.pairs[[a, b]].ravel()].all(axis=1))
+    if not len(seen):
+        return False
+    rows = seen[np.linspace(0, len(seen) - 1, min(200, len(seen))).astype(np.int64)]
     places = []
     for k in (a, b):
         i, j = fits.pairs[k]

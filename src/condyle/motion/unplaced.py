@@ -25,13 +25,13 @@ PLACE_WIDE_M = 0.05  # m, from which on the interval of a place is a warning: sk
 
 def choose_turns(take: Take, turns: Floats | None) -> Floats:
     """(f, m, 3, 3) rotations of bodies with a position or without, in some frames of a take."""
-    known = take.seen if turns is None else over_frames(_have_turns, take.seen, turns)
+    known = take.seen if turns is None else over_frames(_find_turning, take.seen, turns)
     rows = evenly_seen(known, ASKED_FRAMES)
     R = take.R_world_body[rows]
     return R if turns is None else np.where(take.seen[rows][..., None, None], R, turns[rows])
 
 
-def _have_turns(seen: Bools, turns: Floats) -> Bools:
+def _find_turning(seen: Bools, turns: Floats) -> Bools:
     """(n, m) bodies with a rotation."""
     return seen | np.isfinite(turns[..., 0, 0])
 

@@ -133,7 +133,7 @@ def sum_pairs(take: Take) -> PairSums:
         X = whole_stack(take)
         return PoseProducts.of(X, take.bodies, seen, gram=whole_gram(take, X)).pairs()
     parts = (PoseProducts.of(X, take.bodies, seen if seen is None else seen[rows]) for rows, X in blocks(take))
-    total = next(parts)
+    total = next(parts).map(np.array)  # those of children and of parents are views of the same numbers
     for part in parts:
         total.map(lambda values, more: np.add(values, more, out=values), part)
     return total.pairs()
