@@ -22,6 +22,7 @@ from condyle.pairs.outliers import (
     find_inliers,
     find_rest,
     find_steady,
+    lift_scales,
     limit_outliers,
     measure_gaps,
     weigh_outliers,
@@ -121,6 +122,19 @@ def test_a_joint_rests_in_the_seconds_in_which_it_hardly_turns(rng) -> None:
     assert not find_rest(standing_take(rng, 0), pairs).any()
     assert find_rest(standing_take(rng, 1200).slice(0, 80), pairs).shape == (80, 1)  # too short to tell
     assert not find_rest(replace(standing_take(rng, 1200), timed=False), pairs).any()
+
+
+def test_the_rest_of_a_slower_sensor_does_not_make_its_motion_an_outlier(rng, monkeypatch) -> None:
+    monkeypatch.setattr("condyle.pairs.outliers.MEDIAN_FRAMES", 500)
+    still = np.arange(2000) < 1400
+    length = (np.abs(rng.standard_normal(2000)) * np.where(still, 0.001, 0.01))[:, None]
+    every, slower = np.ones((2000, 1), dtype=bool), (np.arange(2000) % 4 == 2)[:, None]
+    lifted = []
+    for seen in (every, slower):
+        scale = estimate_scales(length, seen)
+        lift_scales(scale, length, seen, still[:, None], np.array([0]))
+        lifted.append(float(scale[0]))
+    assert lifted[1] == pytest.approx(lifted[0], rel=0.3)
 
 
 def test_motion_after_a_long_rest_is_no_outlier(rng) -> None:

@@ -55,20 +55,24 @@ def measure_gaps(gap: Floats, base_weight: Floats | None = None) -> Floats:
 
 def estimate_scales(length: Floats, seen: Bools) -> Floats:
     """(J,) [m] robust per axis size of each joint's gap lengths (n, J) over the take."""
-    part: slice | Ints = slice(None, None, max(1, len(length) // MEDIAN_FRAMES))
-    if hardly_seen(seen, part):
-        part = evenly_seen(seen, MEDIAN_FRAMES)
+    part = _spread_frames(seen)
     return _robust_size(np.where(seen[part], length[part], np.nan))
 
 
 def lift_scales(scale: Floats, length: Floats, seen: Bools, rest: Bools, joints: Ints) -> None:
     """Lifts the scales (J,) [m] of those of some joints (P,) that rest (n, P) for long to those of their motion."""
-    part = slice(None, None, max(1, len(length) // MEDIAN_FRAMES))
+    part = _spread_frames(seen)
     seen, still = seen[part][:, joints], rest[part]
     long = (still & seen).sum(axis=0) >= REST_MIN_SHARE * np.maximum(seen.sum(axis=0), 1)
     if long.any():
         own, moving = joints[long], (seen & ~still)[:, long]
         scale[own] = np.maximum(scale[own], _robust_size(np.where(moving, length[part][:, own], np.nan)))
+
+
+def _spread_frames(seen: Bools) -> slice | Ints:
+    """Frames spread over a take in which joints are seen (n, J); a slice copies nothing."""
+    part = slice(None, None, max(1, len(seen) // MEDIAN_FRAMES))
+    return evenly_seen(seen, MEDIAN_FRAMES) if hardly_seen(seen, part) else part
 
 
 def _robust_size(length: Floats) -> Floats:
