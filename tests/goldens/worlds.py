@@ -198,6 +198,9 @@ def disturbed() -> Iterator[Case]:
     yield Case("person, still", of(person, "still", **WHITE))
     yield Case("linkage, still, exact", of(wooden, "still"))
     yield Case("person, two seconds", of(person, "walk", seconds=2.0, **WHITE))
+    long = of(person, "walk", seconds=300.0, **WHITE, missing=0.01)  # its sums are made in several parts
+    yield Case("person, five minutes with gaps", long)
+    yield Case("person, five minutes with gaps, least-squares", long, {"plan": "least-squares"})
 
 
 def kinds() -> Iterator[Case]:
