@@ -188,3 +188,11 @@ def test_the_root_of_an_inverse_is_one_however_near_singular_the_matrix_is() -> 
         root, volume = _root_of_inverse(S)
         np.testing.assert_allclose(root.T @ root @ S, np.eye(3), atol=1e-4)
         np.testing.assert_allclose(volume, -np.log(0.3 * least), rtol=1e-4)
+
+
+def test_what_is_no_number_without_a_block_is_as_unsure_as_can_be(rng: np.random.Generator) -> None:
+    blocks = TimeBlocks.of(600, 20.0)
+    without = rng.standard_normal((blocks.count, 3))
+    sure = blocks.error(without)
+    without[2, 1] = -np.inf
+    assert blocks.error(without).tolist() == [sure[0], np.inf, sure[2]]

@@ -207,8 +207,10 @@ class TimeBlocks:
         return EXCHANGE_PROOF_SD * (1 + 2 / self.count) * float(self.error(without))
 
     def error(self, without: Floats) -> Floats:
-        """Jackknife standard error of values (...) that are (B, ...) without each block."""
-        return np.asarray(np.sqrt(correlated_square_sum(without) * (self.count - 1) / self.count))
+        """Jackknife standard error of values (...) that are (B, ...) without each block; inf where one is no number."""
+        known = np.isfinite(without).all(axis=0)
+        square = correlated_square_sum(np.where(known, without, 0.0)) * (self.count - 1) / self.count
+        return np.asarray(np.where(known, np.sqrt(square), np.inf))
 
 
 class ResidualRows:
