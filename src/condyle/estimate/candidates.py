@@ -17,10 +17,7 @@ from ..pairs.fits import RESIDUAL_FLOOR_SHARE, PairFits, gap_blocks, gaps
 from ..pairs.noise import Noise
 from ..pairs.outliers import GROSS_SD, ROUNDING_M, drop_gross, estimate_bars, find_inliers
 from ..pairs.rows import RowTake, read_rows
-from .kinds import (
-    GLANCE_FRAMES,
-    measure_world_motion,
-)
+from .kinds import GLANCE_FRAMES, measure_world_motion
 
 NEAREST_DECIMALS = 9  # of a joint's distance from its sensors in m: what is as near but for rounding is as near
 RARE_PAIR_SHARE = 0.2  # of the usual pair's frames, below which a pair is no candidate for an edge

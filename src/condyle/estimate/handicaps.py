@@ -12,11 +12,7 @@ from ..maths.robust import median
 from ..model.anatomy import count_between
 from ..pairs.fits import PairFits
 from ..pairs.forest import RESOLVABLE_TURN_RAD
-from .kinds import (
-    LEVER_MIN_RATIO,
-    REST_RESIDUAL_RATIO,
-    PairMotion,
-)
+from .kinds import LEVER_MIN_RATIO, REST_RESIDUAL_RATIO, PairMotion
 
 # The ratios to the room were chosen on recordings of people (data/more and others).
 REST_MAX_DRIFT_SHARE = 0.15  # drift in the room over the usual one, below which a body that does not turn rests

@@ -21,25 +21,9 @@ from ..pairs.sums import PairSums
 from .apart import Reason, above_noise, find_apart, find_on_room, is_determined, measure_error_turn, moves_enough
 from .candidates import cap_noise, drop_rounding, read_trusted, whole_rows
 from .handicaps import log_reach, score_names, score_resting
-from .kinds import (
-    LEVER_MIN_RATIO,
-    RIGID_NOISE_RATIO,
-    PairMotion,
-    find_rigid,
-    measure_motion,
-    measure_world_motion,
-)
+from .kinds import LEVER_MIN_RATIO, RIGID_NOISE_RATIO, PairMotion, find_rigid, measure_motion, measure_world_motion
 from .machines import Slide, find_sliders, find_thread
-from .tree import (
-    SEARCH_FRAMES,
-    TRIAL_ROUNDS,
-    ResidualRows,
-    Tree,
-    Trials,
-    spanning_margins,
-    swap_edges,
-    try_rivals,
-)
+from .tree import SEARCH_FRAMES, TRIAL_ROUNDS, ResidualRows, Tree, Trials, spanning_margins, swap_edges, try_rivals
 
 COVARIANCE_MAX_BODIES = (
     128  # bodies beyond which the residuals' covariance is no longer formed and the spanning tree stands
