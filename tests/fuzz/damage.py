@@ -90,9 +90,9 @@ def check_printed(text: str) -> None:
 
 
 def check_written(folder: Path) -> None:
-    """No text that was written holds a number that is none; in JSON, a damaged name or sentence may have the word."""
+    """No text that was written holds a number that is none; damaged names, and sentences in JSON, may have the word."""
     for file in folder.rglob("*"):
         data = file.read_bytes() if file.suffix in TEXTS else b""
         numbers = re.sub(rb'"(?:[^"\\]|\\.)*"', b"", data) if file.suffix == ".json" else data
-        if re.search(rb"(?i)(?<![a-z_.])-?(nan|inf|infinity)(?![a-z_])", numbers):
+        if re.search(rb"(?i)(?<![a-z_.])(?<!\w-)-?(nan|inf|infinity)(?![a-z_])", numbers):
             raise AssertionError(f"{file.name} holds nan or inf")
