@@ -19,7 +19,7 @@ from ..pairs.outliers import GROSS_SD, ROUNDING_M, drop_gross, estimate_bars, fi
 from ..pairs.rows import RowTake, read_rows
 from .kinds import GLANCE_FRAMES, measure_world_motion
 
-NEAREST_DECIMALS = 9  # of a joint's distance from its sensors in m: what is as near but for rounding is as near
+ROUNDING_DECIMALS = 9  # of a joint's distance from its sensors in m: what is as near but for rounding is as near
 RARE_PAIR_SHARE = 0.2  # of the usual pair's frames, below which a pair is no candidate for an edge
 SEEN_MOSTLY_SHARE = 0.95  # of the rows of the body that is seen most, from which on it is not asked when one was seen
 # Turn over the usual one, of a body in the room, of two against each other, and of the others meanwhile, below which it
@@ -79,7 +79,7 @@ def drop_rounding(fits: PairFits) -> PairFits:
     """The fits with no residual below rounding: of poses that a program computed many pairs come apart by no more, and
     of them the nearest joint is the first. Without names and handicaps rounding chose the tree.
     """
-    least = RESIDUAL_FLOOR_SHARE * np.round(fits.reach + fits.usual_reach, NEAREST_DECIMALS)
+    least = RESIDUAL_FLOOR_SHARE * np.round(fits.reach + fits.usual_reach, ROUNDING_DECIMALS)
     return replace(fits, residual=np.maximum(fits.residual, least))
 
 

@@ -25,7 +25,8 @@ OPEN_HINGE_RATIO = 0.25  # the same, where the motion leaves the point along the
 OPEN_ERROR_SHARE = (
     0.1  # standard error along a direction, as a share of the sensors' distance, above which the point is open there
 )
-REST_RESIDUAL_RATIO = 0.9  # residual over drift in the room: a pair that fits no better than two bodies at rest
+# Residual over drift in the room: a pair that fits no better than two bodies at rest. [by trees, people]
+REST_RESIDUAL_RATIO = 0.9
 LEVER_MIN_RATIO = (
     3.0  # lever motion (rotation times sensors' distance) over residual below which a low residual proves nothing
 )

@@ -13,6 +13,7 @@ from ..model.values import dataclass
 REST_MAX_STEPS = 0.3  # of the usual step: a body that comes to rest by itself does so in steps below this
 REST_MAX_LEAST_STEPS = 6.0  # smallest steps that a sensor with few decimals makes at rest
 POLLED_MOST_SAMPLES = 4  # in a run of a sensor that is merely read more often than it measures
+# Chosen on simulated sensors that are read four to eight times for each measurement, with a clock that trembles.
 POLLED_ALIKE_SHARE = 0.8  # of its runs that are about as long as usual, where that may be longer
 POLLED_MAX_OFF = 0.5  # of the usual length, by which such runs are longer or shorter
 
