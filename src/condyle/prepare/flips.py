@@ -94,7 +94,7 @@ def _sides(take: Take, body: int, rows: Ints) -> tuple[Floats, Bools]:
         return side, clear
     step = np.linalg.norm(np.diff(p, axis=0), axis=1)
     usual = float(median(step[step > 0])) if (step > 0).any() else 0.0
-    candidates = _mirrors(p[:-1], p[1:], usual) & ~_goes_on(p)
+    candidates = _changes_side(p, usual)
     if not candidates.any() and not (step > FLIP_MIN_STEPS * usual).any():
         return side, clear
     path = p.copy()
@@ -106,9 +106,7 @@ def _sides(take: Take, body: int, rows: Ints) -> tuple[Floats, Bools]:
                 break
             path[at], side[at] = -path[at], -1.0
     change = np.zeros(len(p), dtype=bool)
-    for k in np.flatnonzero(
-        _mirrors(path[:-1], path[1:], usual) & ~_goes_on(path)
-    ).tolist():  # and long ones, median against median
+    for k in np.flatnonzero(_changes_side(path, usual)).tolist():  # and long ones, median against median
         before, after = path[max(0, k + 1 - MEDIAN_SAMPLES) : k + 1], path[k + 1 : k + 1 + MEDIAN_SAMPLES]
         change[k + 1] = _mirrors(np.median(before, axis=0), np.median(after, axis=0), usual)
     between = _ways_across(path, usual, change)
@@ -142,6 +140,11 @@ def _ways_across(path: Floats, usual: float, change: Bools) -> Bools:
             between[k + 1 : k + 1 + count] = True
             change[k + 1 + count] = True
     return between
+
+
+def _changes_side(path: Floats, usual: float) -> Bools:
+    """(N - 1,) steps of a path (N, 3) that lead to the other side and do not merely go on."""
+    return _mirrors(path[:-1], path[1:], usual) & ~_goes_on(path)
 
 
 def _goes_on(path: Floats) -> Bools:

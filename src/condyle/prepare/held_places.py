@@ -54,8 +54,10 @@ def find_held_places(take: Take, poses: Bools, places: Bools) -> tuple[Bools, Bo
         held[runs.rows, body] = again[runs.rows] & marked[runs.label]
         for k in np.flatnonzero(turns & (runs.length > POLLED_MOST_SAMPLES)):
             first, last = (int(runs.rows[runs.first[k] + step]) for step in (0, runs.length[k] - 1))
-            spans |= {(first, last)} if marked[k] else set()
-            others += [] if marked[k] else [(int(body), first, last)]
+            if marked[k]:
+                spans.add((first, last))
+            else:
+                others.append((int(body), first, last))
     for other, first, last in others:
         if (first, last) in spans:  # out of sight together
             held[first + 1 : last + 1, other] = places[first + 1 : last + 1, other]
