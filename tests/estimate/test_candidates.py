@@ -10,15 +10,9 @@ from condyle.estimate.structure import infer_structure
 from condyle.maths import spool
 from condyle.model.take import Take
 from condyle.pairs.rows import read_rows
-from condyle.simulate import (
-    Disturbances,
-    human,
-    linkage,
-    simulate,
-)
+from condyle.simulate import Disturbances, human, linkage, simulate
 
-POSITION_M, ORIENTATION_RAD = 0.003, np.radians(0.3)
-NOISE = Disturbances(position_noise=POSITION_M, orientation_noise=ORIENTATION_RAD)
+NOISE = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3))
 
 
 def test_spikes_are_found_where_rows_have_many_frames_and_few_rows_are_looked_at(monkeypatch) -> None:

@@ -23,6 +23,7 @@ from condyle.maths.arrays import (
     freeze,
     freeze_array,
     measure_rms,
+    norm_rows,
     select,
 )
 
@@ -203,6 +204,7 @@ def test_products_of_rows_are_those_of_einsum_and_unknown_where_a_number_is(rng:
     assert np.isinf(dot_rows(np.full((1, 3), 1e154), np.full((1, 3), 1e154)))  # each is a number, and the sum is none
     assert np.isnan(dot_rows(np.array([[np.inf, np.inf]]), np.array([[1.0, -1.0]])))
     assert dot_rows(a[:0], b[:0]).shape == (0, 4)
+    np.testing.assert_allclose(norm_rows(b), np.linalg.norm(b, axis=2), rtol=1e-15)
 
 
 @pytest.mark.parametrize("shape", [(50, 4), (0, 4), (3, 0)])

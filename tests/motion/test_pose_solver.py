@@ -8,9 +8,10 @@ import pytest
 from condyle import forward
 from condyle.maths import rotation
 from condyle.model.motion import find_reference
+from condyle.model.take import Take
 from condyle.motion import pose_solver
 from condyle.motion.pose_solver import Problem, find_rotation_vectors, measure_errors, solve
-from condyle.motion.rig import build_rig, build_state, to_rows
+from condyle.motion.rig import KinematicRig, build_rig, build_state, to_rows
 from tests.make import jointed
 
 
@@ -25,13 +26,18 @@ def test_rotation_vectors_are_those_of_the_error_in_the_world_up_to_half_a_turn(
     np.testing.assert_allclose(found[:6], vector[:6], atol=1e-10)
 
 
-def test_a_far_start_comes_to_the_same_pose(rng: np.random.Generator) -> None:
+def pose_figure(rng: np.random.Generator) -> tuple[KinematicRig, Take, Problem]:
+    """A figure of six bodies, 40 poses of it, and these as what is sought."""
     skeleton = jointed.figure(rng, 6)
     motion = jointed.motion(rng, skeleton, 40)
     poses = forward(skeleton, motion)
     rig = build_rig(skeleton, find_reference(skeleton, motion.R_parent_body))
     one = np.ones((6, 40))
-    aims = Problem(to_rows(rig, poses.R_world_body), to_rows(rig, poses.p_world_body), 1e4 * one, 1e3 * one)
+    return rig, poses, Problem(to_rows(rig, poses.R_world_body), to_rows(rig, poses.p_world_body), 1e4 * one, 1e3 * one)
+
+
+def test_a_far_start_comes_to_the_same_pose(rng: np.random.Generator) -> None:
+    rig, poses, aims = pose_figure(rng)
     away = poses.R_world_body @ rotation.from_vector(rng.uniform(-1, 1, (40, 6, 3)))
     start = build_state(rig, away, poses.p_world_body + 1.0)
     state, steps, settled = solve(rig, start, aims)
@@ -57,12 +63,7 @@ def test_a_body_that_is_hardly_held_leaves_the_others_where_they_are(rng: np.ran
 
 
 def test_a_step_beyond_all_numbers_is_not_made(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    skeleton = jointed.figure(rng, 6)
-    motion = jointed.motion(rng, skeleton, 40)
-    poses = forward(skeleton, motion)
-    rig = build_rig(skeleton, find_reference(skeleton, motion.R_parent_body))
-    one = np.ones((6, 40))
-    aims = Problem(to_rows(rig, poses.R_world_body), to_rows(rig, poses.p_world_body), 1e4 * one, 1e3 * one)
+    rig, poses, aims = pose_figure(rng)
     start = build_state(rig, poses.R_world_body @ rotation.from_vector([0.3, 0.0, 0.0]), poses.p_world_body)
     sound, steps = pose_solver.step, []
 

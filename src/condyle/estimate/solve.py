@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, dot_rows
+from ..maths.arrays import Bools, Floats, Ints, norm_rows
 from ..maths.least_squares import invert_normal
 from ..maths.series import correlated_square_sum
 from ..maths.spool import PART_BYTES, blocks_of, over_frames
@@ -125,8 +125,7 @@ class Solution:
 def gap_scale(take: Take, fits: PairFits) -> Floats:
     """(J,) [m] per axis size of each joint's gap that outliers do not raise, from frames spread over the take."""
     part, frames = take.thin(MEDIAN_FRAMES)
-    gap = gaps(part, *fits.joints)
-    length = np.sqrt(dot_rows(gap, gap))
+    length = norm_rows(gaps(part, *fits.joints))
     seen = np.isfinite(length)
     scale = estimate_scales(length, seen)
     less = np.flatnonzero(scale < RESTED_GAP_MAX_SHARE * fits.residual / np.sqrt(3))

@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, centre_positions, distinct, dot_rows
+from ..maths.arrays import Bools, Floats, Ints, centre_positions, distinct, norm_rows
 from ..maths.graph import sides
 from ..maths.least_squares import SYMMETRIC_ENTRIES, WELL_CONDITIONED_MIN, is_well_conditioned
 from ..maths.robust import median
@@ -233,8 +233,7 @@ class ResidualRows:
             self.gap[:, rows] = gap
         if not self.both.all():
             self.gap[:, ~self.both] = 0.0
-        away = centre_positions(part.p_world_body, part.seen)
-        apart = np.sqrt(dot_rows(away, away))[part.seen]
+        apart = norm_rows(centre_positions(part.p_world_body, part.seen))[part.seen]
         size = float(median(apart)) or float(np.sqrt(np.mean(apart**2)))  # most may be at one place
         self.floor = max((RESIDUAL_FLOOR_SHARE * size) ** 2, LEAST_FLOOR_M2)
         self.blocks = TimeBlocks.of(len(self.both), take.seconds)

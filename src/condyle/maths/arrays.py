@@ -166,6 +166,11 @@ def dot_rows(a: Floats, b: Floats) -> Floats:
         return np.asarray((products.reshape(-1, k) @ np.ones(k)).reshape(products.shape[:-1]))
 
 
+def norm_rows(rows: Floats) -> Floats:
+    """(...) lengths of an array (..., k) of few numbers k: faster than `np.linalg.norm`."""
+    return np.sqrt(dot_rows(rows, rows))
+
+
 def centre_positions(p_world_body: Floats, seen: Bools) -> Floats:
     """Positions (..., n, m, 3) from each frame's first seen body, 0 where not seen.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, dot_rows
+from ..maths.arrays import Bools, Floats, Ints, norm_rows
 from ..maths.least_squares import SYMMETRIC_ENTRIES, solve_entries, svd_of_many
 from ..maths.robust import median
 from ..maths.spool import blocks_of, empty
@@ -65,8 +65,7 @@ class PairFits:
     @cached_property
     def reach(self) -> Floats:
         """(P,) [m] distance of each joint from its two sensors, added."""
-        c, l = self.p_child_joint, self.p_parent_joint
-        return np.asarray(np.sqrt(dot_rows(c, c)) + np.sqrt(dot_rows(l, l)))
+        return np.asarray(norm_rows(self.p_child_joint) + norm_rows(self.p_parent_joint))
 
     @property
     def usual_reach(self) -> float:
@@ -254,7 +253,7 @@ def measure_distances(take: Take, pairs: Ints) -> Floats:
     """(J,) [m] usual distance between the sensors of each pair."""
     part, _ = take.thin(DISTANCE_FRAMES)
     apart = part.p_world_body[:, pairs[:, 0]] - part.p_world_body[:, pairs[:, 1]]
-    return median(np.sqrt(dot_rows(apart, apart)))
+    return median(norm_rows(apart))
 
 
 def gaps(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:

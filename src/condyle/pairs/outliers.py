@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, dot_rows, evenly_seen, hardly_seen
+from ..maths.arrays import Bools, Floats, Ints, evenly_seen, hardly_seen, norm_rows
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
 from ..maths.series import cut_blocks, find_runs
 from ..maths.spool import POSE_BYTES, blocks_of, empty, over_frames
@@ -274,7 +274,7 @@ def find_steady(gap: Floats, window: int) -> Bools:
     for some in blocks_of(gap.shape[1], gap[:, :1].nbytes):
         table = cut_blocks(gap[:, some], window)  # (window, windows, J, 3)
         away = table - median(table)
-        off = np.sqrt(dot_rows(away, away))
+        off = norm_rows(away)
         usual = median(off)
         scale = np.maximum(usual, 0.5 * median(usual)) / CHI3_MEDIAN
         with np.errstate(invalid="ignore"):

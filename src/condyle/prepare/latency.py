@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..findings import Finding
-from ..maths.arrays import Bools, Floats, Ints, dot_rows, evenly
+from ..maths.arrays import Bools, Floats, Ints, dot_rows, evenly, norm_rows
 from ..maths.graph import components, spanning_tree
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
 from ..maths.spool import blocks, copy_array, empty, over_frames, seal
@@ -148,8 +148,7 @@ def _spikes(take: Take) -> Bools:
     bend[:1] = bend[-1:] = 0.0
     for rows in blocks(p[2:]):
         a, b, c = (p[rows.start + k : rows.stop + k] for k in range(3))
-        bent = a - 2 * b + c
-        bend[rows.start + 1 : rows.stop + 1] = np.sqrt(dot_rows(bent, bent))
+        bend[rows.start + 1 : rows.stop + 1] = norm_rows(a - 2 * b + c)
     frame, body = np.nonzero(bend > SPIKE_MIN_BENDS * median(bend))
     around = np.clip(frame[:, None] + np.r_[-6:-1, 2:7], 1, take.frames - 2)
     local = median(bend[around, body[:, None]].T) if len(frame) else np.zeros(0)
@@ -300,7 +299,7 @@ def _differences(
         gram = WX @ X
         u = -np.linalg.pinv(gram, rcond=1e-12, hermitian=True) @ (WX @ y)
         rest = (y + X @ u).reshape(J, n, 3)
-        length = np.sqrt(dot_rows(rest, rest))
+        length = norm_rows(rest)
         scale = np.maximum(median(np.where(known, length, np.nan).T) / CHI3_MEDIAN, ROUNDING_M)
         x = length / (DELAY_TUKEY_SD * scale[:, None])
         if number == OUTLIER_ROUNDS or not (x > 1).any():
