@@ -62,7 +62,10 @@ def test_a_body_that_is_hardly_held_leaves_the_others_where_they_are(rng: np.ran
     assert settled.all()
 
 
-def test_a_step_beyond_all_numbers_is_not_made(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("worth", [np.nan, np.inf])
+def test_a_step_beyond_all_numbers_is_not_made(
+    worth: float, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rig, poses, aims = pose_figure(rng)
     start = build_state(rig, poses.R_world_body @ rotation.from_vector([0.3, 0.0, 0.0]), poses.p_world_body)
     sound, steps = pose_solver.step, []
@@ -71,7 +74,7 @@ def test_a_step_beyond_all_numbers_is_not_made(rng: np.random.Generator, monkeyp
         x, t, s, gain = sound(*given)
         if not steps:
             t, gain = t.copy(), gain.copy()
-            t[..., :5], gain[:5] = np.inf, np.nan
+            t[..., :5], gain[:5] = np.inf, worth
         steps.append(len(gain))
         return x, t, s, gain
 

@@ -152,7 +152,7 @@ def solve(
     now = measure_errors(rig, state, aims)
     for _ in range(most):
         x, t, s, gain = step(rig, state, aims, now, damping * scale, scale)
-        wild = _stop_wild(x, t, s)
+        wild = _stop_wild(x, t, s, gain)
         trial = move_state(rig, state, x, t, s)
         steps[rows] += 1
         # Each gain is about the same part of the one before, so this is what all further steps would gain.
@@ -189,13 +189,13 @@ def solve(
     return best, steps, settled
 
 
-def _stop_wild(x: Floats, t: Floats, s: Floats | None) -> Bools:
-    """(n,) frames whose step is beyond all numbers, which is made none, in place."""
+def _stop_wild(x: Floats, t: Floats, s: Floats | None, gain: Floats) -> Bools:
+    """(n,) frames whose step is beyond all numbers, or its gain, which are made none, in place."""
     parts = [part for part in (x, t, s) if part is not None]
     size = np.max([np.abs(part).max(axis=tuple(range(part.ndim - 1)), initial=0.0) for part in parts], axis=0)
-    wild = np.asarray(~(size < STEP_MAX))
+    wild = np.asarray(~((size < STEP_MAX) & np.isfinite(gain)))
     if wild.any():
-        for part in parts:
+        for part in (*parts, gain):
             part[..., wild] = 0.0
     return wild
 
