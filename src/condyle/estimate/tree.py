@@ -234,7 +234,8 @@ class ResidualRows:
         if not self.both.all():
             self.gap[:, ~self.both] = 0.0
         apart = norm_rows(centre_positions(part.p_world_body, part.seen))[part.seen]
-        size = float(median(apart)) or float(np.sqrt(np.mean(apart**2)))  # most may be at one place
+        # most may be at one place, or none be seen in these frames
+        size = float(median(apart)) or float(np.sqrt(np.mean(apart**2))) if len(apart) else 0.0
         self.floor = max((RESIDUAL_FLOOR_SHARE * size) ** 2, LEAST_FLOOR_M2)
         self.blocks = TimeBlocks.of(len(self.both), take.seconds)
         self._last: tuple[list[int], Floats, Floats] | None = None  # a tree, products of its gaps with all, and gains
