@@ -25,7 +25,7 @@ from .apart import NOISE_MIN_RATIO, explain_by_noise, measure_unexplained_share
 from .candidates import whole_rows
 from .handicaps import is_half_named, weigh_names
 from .kinds import find_rigid
-from .solve import level_noise
+from .solve import Solution, level_noise
 from .structure import COVARIANCE_MAX_BODIES, Structure, find_plain_hinges, turn_about_one_axis
 from .tree import SEARCH_FRAMES, ResidualRows
 
@@ -82,8 +82,8 @@ class EdgeSupport(NamedTuple):
     by_motion: int | None = None
 
 
-def measure_support(take: Take, structure: Structure) -> dict[int, EdgeSupport]:
-    """The support of each edge of the tree."""
+def measure_support(take: Take, structure: Structure, solution: Solution | None = None) -> dict[int, EdgeSupport]:
+    """The support of each edge of the tree; `solution`: its joints solved, which knows of outliers."""
     edges = structure.tree.edges
     if not len(edges):
         return {}
@@ -95,7 +95,8 @@ def measure_support(take: Take, structure: Structure) -> dict[int, EdgeSupport]:
     plain[list(structure.screws)] = True
     contradicted = _contradict_own(take, structure, pairs, z)
     z, by_motion = (_rule_out(structure, plain, pairs, one) for one in (z, by_motion))
-    most, alike = _most_support(take.bodies, structure, plain, _find_mean_noise(take, structure))
+    left_over = _measure_left_over(take, structure, solution)
+    most, alike = _most_support(take.bodies, structure, plain, _find_mean_noise(take, structure), left_over)
     for k, others in contradicted.items():
         most[k], alike[k] = min(most[k], DOUBTED_SUPPORT), [*others, *alike[k]]
     beaten = _find_named_against_motion(take, structure, pairs, by_motion)
@@ -181,7 +182,32 @@ def _rule_out(structure: Structure, plain: Bools, pairs: Ints, z: Floats) -> Flo
     return np.where(plain[edges][:, None] & (several[pairs] | beside), np.inf, z)
 
 
-def _most_support(bodies: int, structure: Structure, plain: Bools, noise: Noise) -> tuple[Floats, list[list[int]]]:
+class LeftOver(NamedTuple):
+    """(J,) [m] residual of each edge, and (J,) its share of what a joint has to explain there."""
+
+    residual: Floats
+    share: Floats
+
+
+def _measure_left_over(take: Take, structure: Structure, solution: Solution | None) -> LeftOver:
+    """What edges leave. A burst of bad poses is no segment in between: of a solution that weighs outliers out its own
+    gaps count, where they are the smaller ones.
+    """
+    edges = structure.tree.edges
+    residual = structure.fits.residual[edges]
+    share = measure_unexplained_share(structure.sums, structure.fits, edges)
+    if solution is None or not len(solution.pairs):
+        return LeftOver(residual, share)
+    place = {frozenset(pair): k for k, pair in enumerate(solution.pairs.tolist())}
+    order = [place[frozenset(pair)] for pair in structure.edges.tolist()]
+    weighted = np.sqrt(3 * np.diagonal(solution.by_rows(take)[1].residual_cov)[order])
+    kept = np.minimum(weighted / np.maximum(residual, 1e-300), 1.0)
+    return LeftOver(residual * kept, share * kept)
+
+
+def _most_support(
+    bodies: int, structure: Structure, plain: Bools, noise: Noise, left_over: LeftOver
+) -> tuple[Floats, list[list[int]]]:
     """(J,) support that an edge has at most, whatever the scores, and pairs of another calm body that fit alike.
 
     Of two calm bodies the room tells as much as a joint. An edge that leaves much of what it has to explain may be
@@ -193,8 +219,8 @@ def _most_support(bodies: int, structure: Structure, plain: Bools, noise: Noise)
     calm = structure.drift < CALM_DRIFT_SHARE * median(structure.drift)
     calm &= structure.turn < CALM_TURN_SHARE * median(structure.turn)
     neighbours = (structure.between == 0) | plain
-    left = measure_unexplained_share(structure.sums, fits, edges)
-    over_noise = fits.residual[edges] / np.maximum(explain_by_noise(fits, edges, noise), 1e-150)
+    residual, left = left_over
+    over_noise = residual / np.maximum(explain_by_noise(fits, edges, noise), 1e-150)
     beyond = left * np.sqrt(1 - np.maximum(over_noise, 1.0) ** -2)
     much = (left >= median(left)) | (left > UNEXPLAINED_ALWAYS_SHARE)  # where skin moves, all joints leave some
     doubted = (beyond > UNEXPLAINED_MAX_SHARE) & much
@@ -210,7 +236,6 @@ def _most_support(bodies: int, structure: Structure, plain: Bools, noise: Noise)
     doubted |= is_half_named(structure.between, fits.pairs)[edges] & (left > THING_MAX_SHARE)
     doubted |= (structure.between[edges] > 0) | _links_figures(bodies, fits.pairs[edges])
     # Where poses were solved on a skeleton its joints hold to rounding, and what does not is none of them.
-    residual = fits.residual[edges]
     no_rounding = residual > UNLIKE_SIZE_SHARE * apart
     unlike = (residual > UNLIKE_MEDIANS * median(residual)) & no_rounding
     unlike &= ~turn_about_one_axis(fits, structure.motion, noise)[edges]  # the threads of machines

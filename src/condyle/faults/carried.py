@@ -92,7 +92,7 @@ def _fit_part(estimate: Estimate, at_end: bool) -> JudgingJoints | None:
         return None
     fits = fitted.fits
     joints = JudgingJoints(*fitted.solution.joints, fits.residual, measure_distances(part, fitted.pairs))
-    support = measure_support(part, fitted.structure)
+    support = measure_support(part, fitted.structure, fitted.solution)
     sure = {
         frozenset(fitted.structure.fits.pairs[k].tolist()) for k, one in support.items() if one.support >= SURE_SUPPORT
     }

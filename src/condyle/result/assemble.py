@@ -105,7 +105,7 @@ def assemble_figure(
     connections  whether joints that hold for a part of the take are looked for beside the tree
     """
     take, structure, pairs = estimate.take, estimate.structure, estimate.pairs
-    support = measure_support(take, structure)
+    support = measure_support(take, structure, estimate.solution)
     own_tree = () if take.own is None else take.own.edges(take.names)
     findings = [*findings, *_describe_tree(estimate, support, options, own_tree, findings)]
     named = [(take.index(a), take.index(b)) for a, b in options.loops]
