@@ -57,3 +57,9 @@ def test_a_bent_drift_is_followed_in_blocks_and_a_straight_one_exactly(rng: np.r
 def test_there_are_no_more_blocks_than_points_however_far_they_are_apart() -> None:
     x = np.array([0.0, 1.0, 2.0, 1e29])
     np.testing.assert_allclose(lower_line(x, np.ones(4), 1.0), 1.0)
+
+
+def test_times_that_hardly_differ_have_no_slope() -> None:
+    x = np.array([0.0, 1e-320])
+    assert edge_over(x.tolist(), [1e9, 1e9 + 1], 0.0) == (1e9, 0.0)
+    assert lower_line(x, np.array([1e9, 1e9 + 1]), 60.0).tolist() == [1e9, 1e9]

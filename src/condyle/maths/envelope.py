@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from math import isfinite
 
 import numpy as np
 
@@ -43,11 +44,15 @@ class LowerHull:
 
 
 def edge_over(x: Sequence[float], y: Sequence[float], middle: float) -> tuple[float, float]:
-    """Height at `middle` and slope of the edge of a hull over it; beyond the ends, of the last one."""
+    """Height at `middle` and slope of the edge of a hull over it; beyond the ends, of the last one. An edge too steep
+    for a number, between times that hardly differ, has its lower end's height.
+    """
     if len(x) < 2:
         return y[0], 0.0
     right = min(max(bisect_left(x, middle), 1), len(x) - 1)
     slope = (y[right] - y[right - 1]) / (x[right] - x[right - 1])
+    if not isfinite(slope):
+        return min(y[right - 1], y[right]), 0.0
     return y[right] + slope * (middle - x[right]), slope
 
 
