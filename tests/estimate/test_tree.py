@@ -166,6 +166,13 @@ def test_blocks_of_time_are_of_a_second_five_at_least_and_twenty_at_most() -> No
         assert [part.stop - part.start for part in blocks.rows()] == [600 // count] * count
 
 
+def test_a_swap_needs_fewer_standard_errors_the_more_blocks_of_time_there_are(rng: np.random.Generator) -> None:
+    for seconds, errors in ((2.0, 2.2), (20.0, 1.1)):
+        blocks = TimeBlocks.of(600, seconds)
+        without = rng.standard_normal(blocks.count)
+        np.testing.assert_allclose(blocks.least_gain(without), errors * blocks.error(without))
+
+
 def test_rivals_up_to_1_6_times_as_far_apart_are_tried_24_at_most() -> None:
     take = simulate(human(), seconds=3, seed=1).take
     sums = sum_pairs(take)
