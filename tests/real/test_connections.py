@@ -98,7 +98,8 @@ def test_one_person_alone_is_connected_to_nothing(name: str) -> None:
 )
 def test_feet_stand_on_the_floor_and_nothing_else(name: str, standing: set[str]) -> None:
     fitted = condyle.fit(recordings.take(name), world=True, intervals=False)
-    assert {loop.child for loop in fitted.skeleton.loops if loop.parent == "world"} == standing
+    told = [finding.bodies for finding in fitted.findings if finding.code == "connection"]
+    assert {body for body, other in told if other == "world"} == standing
 
 
 @pytest.mark.costly
