@@ -102,6 +102,11 @@ def test_feet_stand_on_the_floor_and_nothing_else(name: str, standing: set[str])
     assert {body for body, other in told if other == "world"} == standing
 
 
+def test_a_foot_and_the_other_shank_that_stand_all_the_time_are_not_connected() -> None:
+    fitted = condyle.fit(recordings.take("hard/squat/b_squats.trc"), intervals=False)
+    assert not [finding for finding in fitted.findings if finding.code == "connection"]
+
+
 @pytest.mark.costly
 @pytest.mark.parametrize("fit", ALONE, ids=lambda fit: fit.name)
 def test_recordings_in_which_nothing_is_taken_up_or_put_down(fit: Fit, tmp_path: Path) -> None:
