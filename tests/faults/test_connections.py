@@ -130,6 +130,13 @@ def test_hands_on_one_fixed_rail_are_not_told_as_connected_to_each_other(rng: np
     assert not found(rail)
 
 
+def test_nor_are_they_where_wrists_are_stiff_and_hands_fit_as_forearms_do() -> None:
+    for seed in (801, 803, 807):
+        held = clasp_hands(walker("exercise", seed), 3.0, 17.0, np.random.default_rng(seed))
+        assert {frozenset(contact.bodies) for contact in found(held)} == {frozenset(("l_hand", "r_hand"))}
+        assert not found(plant_feet(held, ("r_hand",), stance=100.0, point=(0.0, 0.0, -0.08)))
+
+
 def test_a_body_that_is_hardly_seen_is_no_evidence() -> None:
     for seed in (3, 4):
         assert not found(walker("exercise", seed), {**NOISY, "missing": 0.45, "missing_run": 2.0})
@@ -413,6 +420,21 @@ def test_a_contact_that_chance_may_make_is_not_told(monkeypatch: pytest.MonkeyPa
         monkeypatch.setattr(connections, "_grow", lambda *_, score=score, **__: replace(HELD, score=score))
         monkeypatch.setattr(connections._Pairs, "nearest", lambda *given: given[-1])
         assert len(find_connections(apart(), np.empty((0, 2), int))) == found
+
+
+def test_a_contact_that_farther_sensors_leave_in_doubt_is_told_by_those_nearest_to_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    near = replace(HELD, gap=0.002)
+    monkeypatch.setattr(connections, "sum_windows", lambda *_: [None])
+    monkeypatch.setattr(connections, "cut_windows", lambda *_: None)
+    monkeypatch.setattr(connections._Pairs, "seeds", lambda *_: [HELD])
+    monkeypatch.setattr(connections._Pairs, "nearest", lambda *_: near)
+    for score, motion, found in ((2.4, 0.1, 0), (5.0, 0.1, 1), (5.0, 0.004, 1), (5.0, 0.002, 0)):  # m: on a rail
+        grow = lambda *given, moving=True, score=score: replace(given[3], score=2.4 if moving else score)  # noqa: E731
+        monkeypatch.setattr(connections, "_grow", grow)
+        monkeypatch.setattr(connections, "least_motion", lambda *_, motion=motion: motion)
+        assert len(find_connections(apart(), np.empty((0, 2), int))) == found, (score, motion)
 
 
 def test_a_crowd_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -110,6 +110,59 @@ def test_a_limb_that_turns_about_a_point_in_the_air_stands_on_nothing(rng: np.ra
     assert not find_planted(take, np.array([(1, 2), (2, 3)]), 0.003, 0, Noise.none(4))
 
 
+def test_a_foot_that_stands_clearly_once_stands_again_on_that_point_however_it_rolls_under_skin() -> None:
+    truth = plant_feet(simulate(human(), "walk", seconds=20, seed=60003, range=0.6).truth, stance=STANCE)
+    take = with_world(disturb(truth, Disturbances(**NOISY, soft_tissue=0.005), 3)[0])  # type: ignore[arg-type]
+    stances = find_planted(take, edges(truth), 0.007, 15, noise())
+    spans = [(k * STANCE, ("l_foot", "r_foot")[k % 2]) for k in range(20)]
+    own = [
+        [one for one in stances if one.bodies[0] == foot and start - 0.1 < one.start and one.end < start + STANCE + 0.1]
+        for start, foot in spans
+    ]
+    assert np.mean([bool(told) for told in own]) >= FOUND
+    assert sum(map(len, own)) == len(stances)
+
+
+def nodding(chest_turns: float) -> Take:
+    """A head that turns about a neck in place for a second, the arms passing by; the chest turns by so much [rad] about
+    the waist.
+    """
+    time = np.arange(120) / 60
+    nod = 0.6 * np.sin(2 * time)
+    turn = np.zeros((120, 5, 3))
+    turn[:, 1, 1], turn[:, 2, 1] = chest_turns * np.sin(2 * time), nod
+    R = rotation.from_vector(turn)
+    p = np.zeros((120, 5, 3))
+    neck = np.array([0.0, 0.0, 1.5])
+    p[:, 1] = np.array([0.0, 0.0, 1.2])
+    p[:, 2] = neck + R[:, 2] @ [0.0, 0.0, 0.1]
+    p[:, 3:] = neck + 0.4 * np.stack([time, 0 * time, 0 * time], axis=1)[:, None]
+    return Take(("world", "chest", "head", "l_hand", "r_hand"), time, R, p)
+
+
+def test_what_turns_about_a_point_that_its_neighbour_keeps_turns_about_their_joint() -> None:
+    chain = np.array([(2, 1), (3, 1), (4, 1)])
+    neck = np.array([[0.0, 0.0, -0.1], [0.0, 0.0, 1.5]])
+    for chest_turns, gap, joint in (
+        (0.0, 0.001, True),
+        (0.1, 0.001, False),  # the neck moves by 20 mm in the chest: it stands against it
+        (0.1, 0.0095, True),  # two gaps
+        (0.1, 0.0045, False),  # four
+    ):
+        take = nodding(chest_turns)
+        search = planted._Search(take, None, chain, Noise.none(5), 0, 0.3, 0.01)
+        head = Stretch(-1, (2, 0), 0, 120, neck, gap, 0.2, 0.0)
+        assert search._is_joint(head) == joint, (chest_turns, gap)
+        assert not search._is_joint(replace(head, free=2.0))  # hardly turns beside what passes
+
+
+def test_a_hand_that_turns_back_in_the_air_stands_on_nothing() -> None:
+    truth = simulate(human(), "exercise", seconds=30, seed=90014).truth
+    still = Disturbances(position_noise=0.0015, orientation_noise=0.0026, soft_tissue=0.005)
+    quiet = Noise(np.full(16, 0.0015), np.full(16, 0.0026))
+    assert not find_planted(with_world(disturb(truth, still, 90014)[0]), edges(truth), 0.007, 15, quiet)
+
+
 def test_what_the_noise_of_a_sensor_explains_is_no_motion_of_its_point() -> None:
     sensor = Noise(np.array([0.003]), np.array([0.02]))
     point = np.array([0.0, 0.1, 0.0])  # orientation noise moves it across, in two directions of three
@@ -135,12 +188,16 @@ class GivenWindows:
 
     first, stop, bodies = np.array([100]), np.array([160]), 5
 
-    def __init__(self, gap: float, reach: float) -> None:
-        self.gap, self.reach = gap, reach
+    def __init__(self, gap: float, reach: float, there: float) -> None:
+        self.gap, self.reach, self.there = gap, reach, there
 
     def fit(self, *_: object) -> tuple[np.ndarray, ...]:
         point = np.array([[[self.reach, 0.0, 0.0]]])
         return np.array([[self.gap]]), point, point
+
+    def spread(self, *_: object) -> np.ndarray:
+        """How far a point on which the body stands at another time moves [m]."""
+        return np.array([self.there])
 
 
 def planted_of(
@@ -152,21 +209,23 @@ def planted_of(
     moves: float = 0.0,
     most: float = 0.01,
     seconds: float = 1.0,
+    there: float | None = None,
 ) -> tuple[bool, bool]:
     """Whether a window is looked at, and its stretch told, where the usual other body moves by `passed` [m] and the
-    body itself by `moves`; sensors are 0.5 m apart, and noise leaves all of the gap.
+    body itself by `moves`; sensors are 0.5 m apart, and noise leaves all of the gap. `there` [m]: how far a point moves
+    on which the body is known to stand.
     """
     frames = round(60 * seconds)
     still = Take.from_poses(np.zeros((300, 4, 3)), R_world_body=np.tile(np.eye(3), (300, 4, 1, 1)), rate=60)
-    windows = GivenWindows(gap, reach)
+    windows = GivenWindows(gap, reach, there or 0.0)
     monkeypatch.setattr(planted, "_measure_passing", lambda *_: np.array([passed]))
     monkeypatch.setattr(planted, "_measure_moves", lambda *_: np.array([[moves]]))
     monkeypatch.setattr(planted, "ends_of", lambda *_: (100, 100 + frames))
     monkeypatch.setattr(planted, "cut_windows", lambda *_: windows)
-    quiet = Noise.none(4)
+    quiet, places = Noise.none(4), [] if there is None else [np.array([reach, 0.0, 0.0])]
     seeds = planted._seeds(still, windows, 1, 0, most, 0.5, quiet)  # type: ignore[arg-type]
     seed = Stretch(-1, (1, 0), 100, 160, np.zeros((2, 3)), gap, passed, 0.0)
-    return bool(seeds), planted._grow(still, None, seed, most, 0.5, quiet) is not None
+    return bool(seeds), planted._grow(still, None, seed, most, 0.5, quiet, places) is not None
 
 
 def test_what_stands_keeps_a_point_near_its_sensor_while_the_rest_moves_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,6 +243,10 @@ def test_what_stands_keeps_a_point_near_its_sensor_while_the_rest_moves_on(monke
         ({"passed": 0.12, "moves": 0.006}, True, True),
         ({"passed": 0.12, "moves": 0.012}, True, False),  # a thigh turns about a point in the air
         ({"passed": 0.3, "moves": 0.1}, True, True),
+        ({"passed": 0.12, "moves": 0.012, "there": 0.003}, True, True),  # but stands on that point at another time
+        ({"passed": 0.12, "moves": 0.012, "there": 0.005}, True, False),
+        ({"passed": 0.5, "there": 0.02}, True, False),
+        ({"passed": 5.0, "there": 0.02}, True, False),
         ({"seconds": 0.25}, True, False),
         ({"seconds": 0.5}, True, True),
     ]:

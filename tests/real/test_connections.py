@@ -85,6 +85,28 @@ def test_one_person_alone_is_connected_to_nothing(name: str) -> None:
     assert not connections(recordings.take(f"cmu_bvh/{name}").select(BONES), tree([""]))  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("name", "standing"),
+    [
+        ("hard/hip/RightCross.csv", set()),  # a thigh over the leg that the person stands on
+        ("hard/wheelchair/sprint.c3d", set()),
+        ("diodem/arm/exp01", set()),  # a linkage in the air
+        ("vicon_functional_c3d/left_hip.c3d", set()),
+        ("hard/squat/b_squats.trc", {"l_foot"}),
+        ("more/bmc/walk1.trc", {"l_foot", "r_foot"}),
+    ],
+)
+def test_feet_stand_on_the_floor_and_nothing_else(name: str, standing: set[str]) -> None:
+    fitted = condyle.fit(recordings.take(name), world=True, intervals=False)
+    told = [finding.bodies for finding in fitted.findings if finding.code == "connection"]
+    assert {body for body, other in told if other == "world"} == standing
+
+
+def test_a_foot_and_the_other_shank_that_stand_all_the_time_are_not_connected() -> None:
+    fitted = condyle.fit(recordings.take("hard/squat/b_squats.trc"), intervals=False)
+    assert not [finding for finding in fitted.findings if finding.code == "connection"]
+
+
 @pytest.mark.costly
 @pytest.mark.parametrize("fit", ALONE, ids=lambda fit: fit.name)
 def test_recordings_in_which_nothing_is_taken_up_or_put_down(fit: Fit, tmp_path: Path) -> None:

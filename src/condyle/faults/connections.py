@@ -124,14 +124,8 @@ def _search(
         seed, *seeds = seeds
         grown = _grow(take, good, pairs, seed)
         done = [seed]
-        if (
-            grown is not None
-            and grown.score >= CONNECTION_MIN_SCORE
-            and not pairs.is_explained(take, good, grown, found)
-        ):
-            named = pairs.nearest(take, good, grown)
-            if named is not grown:
-                named = _grow(take, good, pairs, named, moving=False) or named
+        named = None if grown is None else _name(take, good, pairs, grown)
+        if grown is not None and named is not None and not pairs.is_explained(take, good, grown, found):
             done += [grown, named]
             if not any(named.pair == other.pair and named.overlaps(other) for other in found):
                 found.append(named)
@@ -340,6 +334,14 @@ class _Pairs:
         bodies = int(self.i[here]), int(self.j[here])
         return replace(one, pair=here, bodies=bodies, points=np.stack([c[here], l[here]]), gap=float(gap[here]))
 
+    def is_moving(self, take: Take, good: Bools | None, named: Stretch, grown: Stretch) -> bool:
+        """Whether the point of a connection moves as the room and what lies between its farther sensors see it: a
+        wrist between them and the nearest may be stiff.
+        """
+        by = np.append(np.flatnonzero(self.between[grown.pair][:-1]), self.room)
+        windows = cut_windows(take, named.first, named.stop, np.inf, good)
+        return least_motion(windows, named.bodies, named.points, by) >= MOVING_MIN_GAPS * named.gap
+
     def _find_neighbours(self, body: int) -> list[int]:
         """The neighbours of a body in the tree."""
         return [int(x) for edge in self.edges if body in edge for x in edge if x != body]
@@ -430,6 +432,16 @@ def _grow(take: Take, good: Bools | None, pairs: _Pairs, seed: Stretch, moving: 
             break
         now = one
     return best
+
+
+def _name(take: Take, good: Bools | None, pairs: _Pairs, grown: Stretch) -> Stretch | None:
+    """A connection between the sensors nearest to it, which have the least noise and so tell it best; None: chance."""
+    named = pairs.nearest(take, good, grown)
+    if named is not grown:
+        named = _grow(take, good, pairs, named, moving=False) or named
+        if not pairs.is_moving(take, good, named, grown):
+            return None
+    return named if max(named.score, grown.score) >= CONNECTION_MIN_SCORE else None
 
 
 def ends_of(take: Take, good: Bools | None, one: Stretch, most: float = np.inf) -> tuple[int, int]:
