@@ -9,6 +9,7 @@ from condyle.maths import rotation
 from condyle.model.take import BodyMarker, Take, join
 from condyle.prepare.flips import _ways_across, find_flips
 from condyle.simulate import Disturbances, human, simulate
+from tests.make.disturbed import recentre
 
 NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))
 SPIKES = replace(NOISE, spikes=0.05, bursts=0.05)
@@ -211,11 +212,9 @@ def test_one_sensor_that_is_seen_alone_and_jumps_moves_no_room() -> None:
 def test_a_room_that_is_moved_has_no_flips_and_a_transmitter_that_changes_sides_has() -> None:
     take = figure()
     middle = take.frames // 2
-    turn = rotation.from_vector(np.array([0.0, 0.0, 1.0]))
-    p, R = take.p_world_body.copy(), take.R_world_body.copy()
+    turn, p = rotation.from_vector(np.array([0.0, 0.0, 1.0])), take.p_world_body
     shift = -p[middle - 1, 3] - turn @ p[middle, 3]  # one comes to its mirror image
-    p[middle:], R[middle:] = p[middle:] @ turn.T + shift, turn @ R[middle:]
-    assert find_flips(replace(take, p_world_body=p, R_world_body=R)) is None
+    assert find_flips(recentre(take, {middle: (1.0, tuple(shift))})) is None
     flips = find_flips(mirrored(take, np.tile(np.arange(take.frames)[:, None] >= middle + 50, (1, take.bodies))))
     assert flips is not None
     assert flips[0].any(axis=0).all()

@@ -19,6 +19,7 @@ from ..maths.graph import components, count_steps, orient
 from ..model.take import Take
 from ..model.values import dataclass
 from ..pairs.windows import Windows, count_skipped, cut_windows, sum_windows
+from ..prepare.room_moves import undo_room_moves
 
 CONNECTION_MIN_SCORE = 3.5  # windows of a stretch times log of (gap to be expected in them / gap)
 SCORED_WINDOWS_S = (0.5, 1.0, 2.0, 4.0)  # s: windows that a stretch is cut into
@@ -85,6 +86,7 @@ def find_connections(
     """
     if not take.timed or take.bodies < 2 or take.bodies > MOST_CONNECTED_BODIES or not np.isfinite(take.rate):
         return []
+    take = undo_room_moves(take)  # or the room would offer nothing where it was moved
     every, joined = count_skipped(take), np.asarray(edges, dtype=np.int64).reshape(-1, 2)
     if every > 1:
         trusted = None if good is None else good[::every]
