@@ -184,7 +184,7 @@ def find_frozen(take: Take, same: Bools, rounded: Collection[str] = ()) -> Bools
         runs = find_runs(take, int(body), same[:, body])
         if len(runs.first) < 2 or _stays(take, int(body), runs):
             continue
-        known, moved = np.zeros((2, len(runs.first)), dtype=bool)
+        known, moved = np.zeros(len(runs.first), dtype=bool), runs.find_cut_off()
         coarse = take.names[body] in rounded
         for step in (runs.shift,) if coarse else (runs.shift, runs.turn):
             enter = np.where(runs.near, step, np.nan)

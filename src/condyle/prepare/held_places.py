@@ -120,6 +120,7 @@ def _stops_short(take: Take, body: int, runs: Runs, small: float, rests: Bools) 
     whole = np.isnan(runs.shift) & np.isnan(runs.after(runs.shift)) & (runs.length > POLLED_MOST_SAMPLES)
     with np.errstate(invalid="ignore"):
         stops = whole | ((runs.length > 1) & runs.near & (runs.shift > small))
+        stops |= runs.find_cut_off()
     for k in np.flatnonzero(stops):
         rows: Ints = runs.rows[runs.first[k] : runs.first[k] + runs.length[k]]
         turn: Floats = np.linalg.norm(take.R_world_body[rows, body] - take.R_world_body[rows[0], body], axis=(1, 2))
