@@ -109,7 +109,7 @@ def sum_windows(take: Take, good: Bools | None = None) -> Iterator[Windows]:
     good   (n, m) poses to trust; all that are seen by default
     """
     every = count_skipped(take)
-    rows = np.arange(0, take.frames, every)
+    rows = pick_frames(take.seen, every)
     blocks, run = _blocks(take, rows, max(2, take.count_frames(WINDOW_BLOCK_S, every)))
     reach = 2**WINDOW_DOUBLINGS
     m = take.bodies + 1
@@ -132,7 +132,7 @@ def cut_windows(
     bodies   those to sum, and the room after them; all by default
     """
     every = count_skipped(take)
-    rows = np.arange(first, stop, every)
+    rows = first + pick_frames(take.seen[first:stop], every)
     count = max(1, count_frames((len(rows) * every / take.rate + 1e-9) // seconds, len(rows)))
     size = len(rows) // count
     blocks = rows[: count * size].reshape(count, size)
@@ -142,6 +142,16 @@ def cut_windows(
 def count_skipped(take: Take) -> int:
     """Every so-manieth frame is enough: which."""
     return max(1, count_frames(take.rate / WINDOW_RATE_HZ, take.frames, whole=True))
+
+
+def pick_frames(seen: Bools, every: int) -> Ints:
+    """One of every so many frames: that in which most bodies are seen (n, m), as those of a fraction of the rate are in
+    ever the same ones.
+    """
+    count = seen.sum(axis=1)
+    starts = np.arange(0, len(seen), every)
+    filled = np.concatenate([count, np.full(len(starts) * every - len(count), -1)]).reshape(-1, every)
+    return np.asarray(starts + filled.argmax(axis=1))
 
 
 def _scales(windows: Windows) -> Iterator[Windows]:
