@@ -115,7 +115,8 @@ def _sides(take: Take, body: int, rows: Ints) -> tuple[Floats, Bools]:
     for k in np.flatnonzero(_changes_side(path, usual)).tolist():  # and long ones, median against median
         before, after = path[max(0, k + 1 - MEDIAN_SAMPLES) : k + 1], path[k + 1 : k + 1 + MEDIAN_SAMPLES]
         change[k + 1] = _mirrors(np.median(before, axis=0), np.median(after, axis=0), usual)
-    between = _ways_across(path, usual, change, _count_between(take.time[rows]))
+    most = _count_between(take.time[rows]) if take.timed else MOST_BETWEEN_SAMPLES
+    between = _ways_across(path, usual, change, most)
     long = np.where(np.cumsum(change) % 2 == 1, -1.0, 1.0)
     side = side * _right_side(take, body, rows, long, path * long[:, None])
     edges = np.flatnonzero(np.diff(side) != 0) + 1
