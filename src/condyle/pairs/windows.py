@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints
+from ..maths.arrays import Bools, Floats, Ints, hardly_seen
 from ..maths.robust import median
 from ..maths.series import count_frames
 from ..maths.spool import PART_BYTES, POSE_BYTES, blocks_of
@@ -145,13 +145,15 @@ def count_skipped(take: Take) -> int:
 
 
 def pick_frames(seen: Bools, every: int) -> Ints:
-    """One of every so many frames: that in which most bodies are seen (n, m), as those of a fraction of the rate are in
-    ever the same ones.
+    """Every so-manieth frame; where a body is in hardly any of these (n, m), as a sensor of a fraction of the rate may
+    be, that of each so many in which most are.
     """
-    count = seen.sum(axis=1)
-    starts = np.arange(0, len(seen), every)
-    filled = np.concatenate([count, np.full(len(starts) * every - len(count), -1)]).reshape(-1, every)
-    return np.asarray(starts + filled.argmax(axis=1))
+    rows = np.arange(0, len(seen), every)
+    if every == 1 or not hardly_seen(seen, slice(None, None, every)):
+        return rows
+    count = np.full(len(rows) * every, -1)
+    count[: len(seen)] = seen.sum(axis=1)
+    return np.asarray(rows + count.reshape(-1, every).argmax(axis=1))
 
 
 def _scales(windows: Windows) -> Iterator[Windows]:
