@@ -82,6 +82,13 @@ def test_frames_are_paired_over_a_tenth_of_a_second_and_not_over_gaps_and_segmen
     assert not ((first < 50) & (later >= 50)).any()
     first, later, lasted = pairs_in_time(None, 20.0, None, 10_000)
     assert (len(first), set(later - first), set(lasted)) == (LEVER_PAIRS, {2}, {0.1})
+    for absurd in (
+        np.arange(50) * 1e306,
+        np.full(50, np.nan),
+        np.arange(50) * 1e-320,
+        np.where(np.arange(50) % 2, 1e308, -1e308),
+    ):
+        assert len(pairs_in_time(absurd, RATE, None, 50)[0]) == 0
     for count in (0, 1, 2):
         assert len(pairs_in_time(np.zeros(count), RATE, None, count)[0]) == 0
 

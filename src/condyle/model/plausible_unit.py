@@ -12,6 +12,7 @@ from ..findings import Finding
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import median, quantile
+from ..maths.series import SHORTEST_STEP_S
 from .units import metres_per
 
 if TYPE_CHECKING:
@@ -88,14 +89,16 @@ def pairs_in_time(time: Floats | None, rate: float, segment: Ints | None, frames
     The rate [Hz] counts where there is no time.
     """
     step = 1 / rate
-    if time is not None and frames > 1:
-        steps = np.diff(time[evenly(frames - 1, 10_000)[:, None] + np.arange(2)], axis=1)
-        step = float(median(steps[steps > 0], empty=np.inf))
-    apart = int(np.clip(round(LEVER_SECONDS / step), 1, max(1, frames)))
+    with np.errstate(over="ignore", invalid="ignore"):  # of absurd times
+        if time is not None and frames > 1:
+            steps = np.diff(time[evenly(frames - 1, 10_000)[:, None] + np.arange(2)], axis=1)
+            step = float(median(steps[steps > 0], empty=np.inf))
+        apart = round(float(np.clip(np.divide(LEVER_SECONDS, step), 1, max(1, frames))))
     first = evenly(max(0, frames - apart), LEVER_PAIRS)
     later = first + apart
-    lasted = np.full(len(first), apart * step) if time is None else time[later] - time[first]
-    near = (lasted > 0) & (lasted <= LEVER_MAX_SECONDS)
+    with np.errstate(over="ignore", invalid="ignore"):
+        lasted = np.full(len(first), apart * step) if time is None else time[later] - time[first]
+    near = (lasted > SHORTEST_STEP_S) & (lasted <= LEVER_MAX_SECONDS)
     if segment is not None:
         near &= segment[first] == segment[later]
     return first[near], later[near], lasted[near]
