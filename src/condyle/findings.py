@@ -87,7 +87,7 @@ CODES: dict[str, str] = {
     "detached-sensor": "a sensor lies still, or moves with no other body: it came off, or was not put on yet",
     "exchanged-names": "bodies are joined that are no neighbours by their names; some of them bear each other's names",
     "mirrored-person": "knees bend forwards: a left-handed world or exchanged names; arms above the other legs: names",
-    "implausible-size": "joined sensors, or the ends of a named limb, are too far apart or too near for the unit",
+    "implausible-size": "joined sensors, a named limb, or what a sensor turns about are too far or near for the unit",
     # a known figure
     "sensor-moved": "a sensor sits elsewhere on its body than it did at the calibration",
     "kind-differs": "a joint turned about fewer axes at the calibration than it does now, and is played freely",

@@ -327,3 +327,5 @@ def test_joined_sensors_are_5_mm_to_3_m_apart(world: World, structure: Structure
     for size, told in ((0.004, True), (0.006, False), (2.9, False), (3.1, True)):
         sized = replace(structure.motion, size=np.full_like(structure.motion.size, size))
         assert ("implausible-size" in described(world.take, replace(structure, motion=sized))) == told
+        once = world.take.with_findings([Finding("implausible-size", "warning", "read so")])
+        assert "implausible-size" not in described(once, replace(structure, motion=sized))  # of the take it is told

@@ -24,6 +24,7 @@ from condyle.faults.connections import (
 from condyle.model.take import Take
 from condyle.simulate import Disturbances, Truth, disturb, human, linkage, prop, simulate, together
 from condyle.simulate.contacts import clasp_hands, join_hands, pick_up, plant_feet
+from tests.make.disturbed import recentre
 
 TIME = 0.2  # s: error of start and end
 PLACE = 0.006  # m: error of the point
@@ -98,6 +99,33 @@ def test_a_prop_that_is_handed_over_is_two_connections() -> None:
     R[later, k], p[later, k] = second.R_world_body[later, k], second.p_world_body[later, k]
     contacts = found(replace(first, R_world_body=R, p_world_body=p))
     assert [set(contact.bodies) - {"prop"} for contact in contacts] == [{"r_hand"}, {"l_hand"}]
+
+
+@pytest.mark.parametrize("rate", [240, 480])
+@pytest.mark.parametrize(("every", "first"), [(2, 1), (4, 1), (8, 3)])
+def test_sensors_of_a_fraction_of_the_rate_are_connected_whatever_frame_their_first_sample_is_in(
+    rate: int, every: int, first: int, rng: np.random.Generator
+) -> None:
+    """They were in none of the frames that were looked at."""
+    truth = clasp_hands(simulate(human(), "walk", seconds=20, rate=rate, seed=4).truth, *SPAN, rng)
+    slow = np.isin(truth.names, ["l_hand", "r_hand", "l_forearm", "r_forearm"])
+    take = recorded(truth)
+    take = take.mask(slow & (np.arange(take.frames)[:, None] % every != first))
+    [contact] = find_connections(take, edges(truth), USUAL)
+    assert set(contact.bodies) == {"l_hand", "r_hand"}
+    np.testing.assert_allclose((contact.start, contact.end), SPAN, atol=TIME)
+
+
+def test_a_room_that_is_moved_at_once_connects_nothing_and_ends_no_contact(rng: np.random.Generator) -> None:
+    """Windows in which the room jumped had no other explanation than a contact."""
+    moves = {int(30 * s): (a, (0.3, -0.4, 0.0)) for s, a in ((4.1, 0.5), (10.3, -0.7), (15.2, 0.3))}
+    for seed in (2, 3, 4):
+        alone = recorded(walker(seed=seed)).select(["head", "l_hand", "r_hand", "pelvis", "r_foot"])
+        assert not find_connections(recentre(alone, moves), np.empty((0, 2)))
+    truth = clasp_hands(walker(), *SPAN, rng)
+    [contact] = find_connections(recentre(recorded(truth), moves), edges(truth), USUAL)
+    assert set(contact.bodies) == {"l_hand", "r_hand"}
+    np.testing.assert_allclose((contact.start, contact.end), SPAN, atol=TIME)
 
 
 @pytest.mark.parametrize("motion", ["walk", "exercise"])
@@ -415,9 +443,10 @@ def test_poses_that_fit_nothing_for_a_third_of_a_second_are_spikes() -> None:
 
 def test_a_contact_that_chance_may_make_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "sum_windows", lambda *_: [None])
-    monkeypatch.setattr(connections._Pairs, "seeds", lambda *_: [HELD])
+    held = replace(HELD, first=125, stop=175)  # in the half of the frames that are looked at
+    monkeypatch.setattr(connections._Pairs, "seeds", lambda *_: [held])
     for score, found in ((2.4, 0), (5.0, 1)):
-        monkeypatch.setattr(connections, "_grow", lambda *_, score=score, **__: replace(HELD, score=score))
+        monkeypatch.setattr(connections, "_grow", lambda *_, score=score, **__: replace(held, score=score))
         monkeypatch.setattr(connections._Pairs, "nearest", lambda *given: given[-1])
         assert len(find_connections(apart(), np.empty((0, 2), int))) == found
 

@@ -17,7 +17,8 @@ from condyle import CondyleError
 from condyle.cli import main
 from condyle.io.formats import ReadOptions, _import_format, read_recording
 from condyle.maths import rotation
-from condyle.model.recording import Bodies, plausible_unit, to_take
+from condyle.model.plausible_unit import plausible_unit
+from condyle.model.recording import Bodies, to_take
 
 from .seeds import target
 

@@ -17,7 +17,6 @@ from condyle.model.recording import (
     Recording,
     along_axes,
     axes_matrix,
-    plausible_unit,
     to_take,
     width_of,
 )
@@ -87,19 +86,25 @@ def test_the_unit_of_a_file_becomes_metres_for_its_own_skeleton_as_well() -> Non
     np.testing.assert_allclose(take.own.p_parent_joint[1], [0, 0.5, 0])
 
 
-@pytest.mark.parametrize(("scale", "unit"), [(1.0, "m"), (100.0, "cm"), (1000.0, "mm")])
-def test_an_unknown_unit_is_the_plausible_one_and_told(rng: np.random.Generator, scale: float, unit: str) -> None:
+@pytest.mark.parametrize("scale", [1.0, 100.0, 1000.0])
+def test_an_unknown_unit_is_the_plausible_one_and_told(rng: np.random.Generator, scale: float) -> None:
     p = (np.array([[0, 0, 1.0], [0, 0, 0.6], [0.3, 0, 0.6]]) + 0.05 * rng.standard_normal((20, 3, 3))) * scale
-    assert plausible_unit(p) == unit
     take = to_take(recording(np.tile([1.0, 0, 0, 0], (20, 3, 1)), Convention("wxyz"), p))
     (finding,) = take.findings
-    assert (finding.code, finding.severity) == ("unit-assumed", "warning")
+    assert (finding.code, finding.severity, finding.value) == ("unit-assumed", "warning", 1 / scale)
     assert "--unit" in finding.text
 
 
-@pytest.mark.parametrize("p", [np.zeros((0, 2, 3)), np.zeros((3, 2, 3)), np.full((3, 2, 3), np.nan)])
-def test_a_unit_is_found_even_where_nothing_is_known(p: np.ndarray) -> None:
-    assert plausible_unit(p) == "m"
+def test_a_unit_that_a_file_states_is_doubted_where_nobody_is_so_large() -> None:
+    take = simulate(linkage(), seconds=5, rate=60, seed=1).take
+    take = take.select(take.names[:2])
+    R = take.R_world_body.reshape(take.frames, -1, 9)
+    for scale, given, told in [(100, (), True), (100, ("unit",), False), (1, (), False)]:
+        convention = Convention("matrix", unit="m", given=frozenset(given))
+        one = replace(recording(R, convention, scale * take.p_world_body), time=take.time)
+        texts = [finding.text for finding in to_take(one).findings if finding.code == "implausible-size"]
+        assert len(texts) == told
+        assert all("cm would give" in text and "--unit" in text for text in texts)
 
 
 @pytest.mark.parametrize(("minutes", "lost"), [(True, 0.0), (True, 0.02), (False, 0.0)])

@@ -9,7 +9,7 @@ from condyle.model.take import Take
 from condyle.pairs import windows as windows_module
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.sums import sum_pairs
-from condyle.pairs.windows import cut_windows, sum_windows
+from condyle.pairs.windows import cut_windows, pick_frames, sum_windows
 from condyle.simulate import Disturbances, human, linkage, simulate
 
 EXACT = 1e-9  # m
@@ -122,3 +122,20 @@ def test_a_clock_in_another_unit_cuts_no_more_windows_than_frames() -> None:
     take = linkage_take(seconds=2.0)
     slow = Take(take.names, 1000 * take.time, take.R_world_body, take.p_world_body)
     assert len(cut_windows(slow, 0, slow.frames, 0.5).first) == slow.frames
+
+
+def test_of_every_few_frames_that_is_looked_at_in_which_most_bodies_are_seen() -> None:
+    seen = np.ones((10, 3), dtype=bool)
+    assert pick_frames(seen, 4).tolist() == [0, 4, 8]
+    seen[np.arange(10) % 4 != 3, 1] = False
+    seen[7] = False
+    assert pick_frames(seen, 4).tolist() == [3, 4, 8]
+    assert pick_frames(seen[:0], 4).tolist() == []
+
+
+@pytest.mark.parametrize("every", [2, 4, 8])
+def test_windows_of_sensors_of_a_fraction_of_the_rate_are_those_of_their_frames(every: int) -> None:
+    take = linkage_take(rate=240.0, seconds=8.0)
+    slow = np.arange(take.frames)[:, None] % every != every - 1
+    windows = cut_windows(take.mask(slow & (np.arange(take.bodies) == 1)), 0, take.frames, 2.0)
+    assert np.isfinite(windows.fit(np.array([0]), np.array([1]))[0]).all()

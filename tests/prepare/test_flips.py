@@ -9,6 +9,7 @@ from condyle.maths import rotation
 from condyle.model.take import BodyMarker, Take, join
 from condyle.prepare.flips import _ways_across, find_flips
 from condyle.simulate import Disturbances, human, simulate
+from tests.make.disturbed import recentre
 
 NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))
 SPIKES = replace(NOISE, spikes=0.05, bursts=0.05)
@@ -198,6 +199,23 @@ def test_a_foot_that_swings_past_the_origin_is_on_no_other_side() -> None:
     assert find_flips(replace(take, p_world_body=p)) is None
 
 
+@pytest.mark.parametrize("rate", [10.0, 15.0, 20.0, 30.0])
+def test_a_hand_that_reaches_past_the_origin_and_rests_is_on_no_other_side(rate: float) -> None:
+    """It rests as far off on both sides, and is on its way for a sample or two."""
+    for seed, lasts in enumerate((0.3, 0.4, 0.5, 0.6, 0.8)):
+        rng = np.random.default_rng(seed)
+        time = np.arange(int(30 * rate)) / rate + rng.uniform(0, 1 / rate)
+        turn, rest = np.divmod(time, lasts + rng.uniform(0.3, 1.5))
+        part = np.clip(rest / lasts, 0, 1)
+        way = part**3 * (10 - 15 * part + 6 * part**2)  # without a jerk, as people reach
+        p = np.zeros((len(time), 2, 3))
+        p[:, 0, 0] = 0.4 * np.where(turn % 2, 1 - 2 * way, 2 * way - 1)
+        p[:, 1] = [0.0, 0.6, 0.3]
+        p += 1e-3 * rng.standard_normal(p.shape)
+        R = np.broadcast_to(np.eye(3), (len(time), 2, 3, 3))
+        assert find_flips(Take(["hand", "chest"], time, R, p)) is None, (rate, lasts)
+
+
 def test_one_sensor_that_is_seen_alone_and_jumps_moves_no_room() -> None:
     take = figure()
     mask, hidden = np.zeros((2, *take.seen.shape), dtype=bool)
@@ -211,11 +229,9 @@ def test_one_sensor_that_is_seen_alone_and_jumps_moves_no_room() -> None:
 def test_a_room_that_is_moved_has_no_flips_and_a_transmitter_that_changes_sides_has() -> None:
     take = figure()
     middle = take.frames // 2
-    turn = rotation.from_vector(np.array([0.0, 0.0, 1.0]))
-    p, R = take.p_world_body.copy(), take.R_world_body.copy()
+    turn, p = rotation.from_vector(np.array([0.0, 0.0, 1.0])), take.p_world_body
     shift = -p[middle - 1, 3] - turn @ p[middle, 3]  # one comes to its mirror image
-    p[middle:], R[middle:] = p[middle:] @ turn.T + shift, turn @ R[middle:]
-    assert find_flips(replace(take, p_world_body=p, R_world_body=R)) is None
+    assert find_flips(recentre(take, {middle: (1.0, tuple(shift))})) is None
     flips = find_flips(mirrored(take, np.tile(np.arange(take.frames)[:, None] >= middle + 50, (1, take.bodies))))
     assert flips is not None
     assert flips[0].any(axis=0).all()

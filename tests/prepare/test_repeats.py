@@ -6,6 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from condyle.maths import rotation
+from condyle.model.take import Take
 from condyle.prepare.repeats import find_repeats, find_runs
 from condyle.simulate import human, simulate
 
@@ -59,3 +61,34 @@ def test_runs_have_their_first_sample_their_length_and_the_steps_into_them_and_o
     assert (runs.rows[runs.first[k]], runs.length[k]) == (9, 6)
     assert runs.shift[k] == np.linalg.norm(p[9, 3] - p[8, 3])
     assert runs.after(runs.shift)[k] == np.linalg.norm(p[15, 3] - p[14, 3])
+
+
+def stop_at(step: float, steps: np.ndarray, held: int = 30) -> np.ndarray:
+    """(n,) ends of a path along x of these steps [m], a last one, and a place that is held."""
+    return np.cumsum([0.0, *steps, step, *[0.0] * held])
+
+
+def cut_off(x: np.ndarray) -> bool:
+    """Whether the last run of a sensor that goes along x (n,) [m], and does not turn, is one that was held."""
+    p = x[:, None, None] * [1.0, 0, 0]
+    take = Take(["a"], np.arange(len(x)) / 50, np.broadcast_to(np.eye(3), (len(x), 1, 3, 3)), p)
+    return bool(find_runs(take, 0, find_repeats(take)[1][:, 0]).find_cut_off()[-1])
+
+
+def test_a_sensor_that_was_slower_often_and_went_on_does_not_stop_by_itself(rng: np.random.Generator) -> None:
+    steps = rng.uniform(0.002, 0.02, 200)
+    assert cut_off(stop_at(0.004, steps))
+    assert not cut_off(stop_at(0.004, steps)[:-26])  # for a moment only
+    assert not cut_off(stop_at(0.0021, steps))  # at its slowest it may have come to rest
+    assert not cut_off(stop_at(0.004, np.append(steps, np.repeat([0.0, 0.005], [10, 1]))))  # as it did before
+    assert not cut_off(stop_at(0.002, 0.001 * rng.integers(1, 6, 200)))  # few decimals
+    slowing = 0.02 * np.linspace(1, 0.02, 100)
+    assert not cut_off(stop_at(0.0002, slowing))
+
+
+def test_a_stop_is_one_by_its_turn_as_well_as_by_its_step(rng: np.random.Generator) -> None:
+    angle = stop_at(0.004, rng.uniform(0.002, 0.02, 200))
+    R = rotation.from_vector(angle[:, None, None] * [0, 0, 1.0])
+    p = stop_at(1e-5, 0.01 * np.ones(200))[:, None, None] * [1.0, 0, 0]
+    take = Take(["a"], np.arange(len(angle)) / 50, R, p)
+    assert find_runs(take, 0, find_repeats(take)[0][:, 0]).find_cut_off()[-1]

@@ -12,7 +12,9 @@ import condyle
 from condyle.faults.connections import find_connections
 from condyle.model.skeleton import SURE_SUPPORT
 from condyle.model.take import Take
+from condyle.prepare.room_moves import find_room_moves
 from tests.make import recordings
+from tests.make.disturbed import recentre
 
 from .files import FITS, Fit, run
 
@@ -114,3 +116,21 @@ def test_recordings_in_which_nothing_is_taken_up_or_put_down(fit: Fit, tmp_path:
     # Where nothing is joined, since the arm between a hand and a back was not worn, they may be told as connected.
     told = {"connection", "part-time-joint"} if answer.facts["joints"] else {"part-time-joint"}
     assert not answer.codes() & told
+
+
+def test_devices_whose_room_is_moved_twice_are_connected_to_nothing() -> None:
+    """Both feet of one who jumps: in the windows of the moves the room had no other explanation."""
+    take = recordings.take("more/lasem/FAILT01_SLDJ03.c3d")
+    devices = replace(take.select(["pelvis", "l_foot", "r_foot"]), markers=())
+    for shares in ((0.5, 0.52), (0.25, 0.75)):
+        moves = {
+            int(share * take.frames): (angle, (0.3, -0.4, 0.0))
+            for share, angle in zip(shares, (0.5, -0.6), strict=True)
+        }
+        codes = [finding.code for finding in condyle.fit(recentre(devices, moves), intervals=False).findings]
+        assert "connection" not in codes
+
+
+def test_a_clip_that_begins_elsewhere_is_the_one_of_all_whose_room_is_moved() -> None:
+    moves = {name: list(find_room_moves(recordings.take(f"cmu_bvh/{name}"))) for name in CLIPS}
+    assert {name: found for name, found in moves.items() if found} == {"20_10.bvh": [14]}

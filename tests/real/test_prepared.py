@@ -9,6 +9,7 @@ import condyle
 from condyle.model.options import FitOptions
 from condyle.model.take import Take
 from condyle.prepare.dropouts import prepare
+from condyle.prepare.flips import find_flips
 from condyle.prepare.latency import repair_latency
 from tests.make import recordings
 from tests.real import mounted
@@ -101,3 +102,12 @@ def test_bones_of_a_clip_that_rest_to_the_last_bit_keep_their_poses(name) -> Non
 def test_a_clip_that_begins_in_its_pose_of_rest_has_no_dropouts() -> None:
     take = recordings.take("cmu_bvh/20_10.bvh")
     assert "dropout" not in new_codes(take, prepare(take))
+
+
+@pytest.mark.parametrize("rate", [10, 15, 20])
+def test_people_who_pass_the_origin_at_few_samples_a_second_are_on_no_other_side(rate: int) -> None:
+    """In 06_13.bvh a foot swings past it within four of them, and stands as far off on both sides."""
+    for path in sorted((recordings.DATA / "cmu_bvh").glob("*.bvh")):
+        take = recordings.take(f"cmu_bvh/{path.name}")
+        for first in (0, 3):
+            assert find_flips(take.slice(first, None, round(take.rate / rate))) is None, (path.name, first)

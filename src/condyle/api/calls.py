@@ -134,12 +134,17 @@ def fit_with(
             tell(f"{take.bodies} bodies take minutes, by the cube of their number; --only fits some of them")
         digest = hash_input(take)
         result = run(take, options)
+        turns = None
+        if any(finding.code == "frozen-samples" for finding in result.skeleton.findings):
+            from ..prepare.held_places import find_held_turns
+
+            turns = find_held_turns(take, result.take)
     fit_id = make_fit_id(digest.encode(), __version__.encode(), pack_options(options, reading))
     known = {**result.skeleton.take, "sha256": digest}
     if windows := list_windows(list_sources(source, take.names), reading):
         known["windows"] = windows
     skeleton = replace(result.skeleton, fit_id=fit_id, take=known)
-    frames = FramesInMemory(skeleton, result.take, result.gaps, result.weights)
+    frames = FramesInMemory(skeleton, result.take, result.gaps, result.weights, turns=turns)
     return Fit(skeleton, frames, result.field, (options, reading))
 
 

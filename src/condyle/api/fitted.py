@@ -105,6 +105,7 @@ class FramesInMemory:
     gaps: Floats | JointGaps
     weights: Floats | FrameWeights
     moved: Motion | None = None
+    turns: Floats | None = None  # (n, m, 3, 3) of sensors whose place was held meanwhile, NaN elsewhere
 
     @property
     def gap(self) -> Floats:
@@ -120,7 +121,9 @@ class FramesInMemory:
     def motion(self) -> Motion:
         from ..motion.ik import fit_motion
 
-        return fit_motion(self.skeleton, self.measured).motion if self.moved is None else self.moved
+        if self.moved is not None:
+            return self.moved
+        return fit_motion(self.skeleton, self.measured, turns=self.turns).motion
 
 
 class NoFrames:

@@ -80,7 +80,7 @@ def describe_structure(
         told = {int(k) for edge, why in structure.apart.items() if why != "loose" for k in pairs[edge]}
         found += [_loose(take, structure, body) for body in alone if body not in told]
         found += describe_loose_pairs(take, [names[k] for k in alone])
-    found += _size(structure)
+    found += _size(take, structure)
     heads = [names[root] for root in roots if root not in alone]
     if len(heads) > 1:
         sizes = " and ".join(str(len(group)) for group in structure.figures if len(group) > 1)
@@ -130,10 +130,12 @@ def describe_own_tree(own: Sequence[tuple[str, str]], pairs: Ints, names: Sequen
     return [Finding("own-tree", "info", text, bodies, value=len(others), unit="1")]
 
 
-def _size(structure: Structure) -> list[Finding]:
+def _size(take: Take, structure: Structure) -> list[Finding]:
     """Whether joined sensors are as far apart as on people and machines; a wrong unit shows nowhere else."""
     usual = float(median(structure.motion.size[structure.tree.edges]))
     if not len(structure.edges) or SMALLEST_JOINED_M <= usual <= LARGEST_JOINED_M:
+        return []
+    if any(finding.code == "implausible-size" for finding in take.findings):  # told when it was read
         return []
     text = f"joined sensors are {usual:.3g} m apart; is that the unit? give it with --unit"
     return [Finding("implausible-size", "warning", text, value=usual, unit="m")]

@@ -18,7 +18,8 @@ from ..maths.arrays import Bools, Floats, Ints, distinct, dot_rows, freeze_array
 from ..maths.graph import components, count_steps, orient
 from ..model.take import Take
 from ..model.values import dataclass
-from ..pairs.windows import Windows, count_skipped, cut_windows, sum_windows
+from ..pairs.windows import Windows, count_skipped, cut_windows, pick_frames, sum_windows
+from ..prepare.room_moves import undo_room_moves
 
 CONNECTION_MIN_SCORE = 3.5  # windows of a stretch times log of (gap to be expected in them / gap)
 SCORED_WINDOWS_S = (0.5, 1.0, 2.0, 4.0)  # s: windows that a stretch is cut into
@@ -85,19 +86,21 @@ def find_connections(
     """
     if not take.timed or take.bodies < 2 or take.bodies > MOST_CONNECTED_BODIES or not np.isfinite(take.rate):
         return []
+    take = undo_room_moves(take)  # or the room would offer nothing where it was moved
     every, joined = count_skipped(take), np.asarray(edges, dtype=np.int64).reshape(-1, 2)
     if every > 1:
-        trusted = None if good is None else good[::every]
-        found = _search(take.slice(step=every), joined, usual, known, trusted, still, only)
-        found = [_in_frames(take, good, one, every) for one in found]
+        rows = pick_frames(take.seen if good is None else take.seen & good, every)
+        trusted = None if good is None else good[rows]
+        found = _search(take.at(rows), joined, usual, known, trusted, still, only)
+        found = [_in_frames(take, good, one, rows) for one in found]
     else:
         found = _search(take, joined, usual, known, good, still, only)
     return sorted((contact_of(take, one) for one in found), key=lambda one: one.first)
 
 
-def _in_frames(take: Take, good: Bools | None, one: Stretch, every: int) -> Stretch:
-    """A stretch that was found in every so-manieth frame, with its ends to the frame."""
-    there = replace(one, first=one.first * every, stop=min((one.stop - 1) * every + 1, take.frames))
+def _in_frames(take: Take, good: Bools | None, one: Stretch, rows: Ints) -> Stretch:
+    """A stretch that was found in some frames of the take, with its ends to the frame."""
+    there = replace(one, first=int(rows[one.first]), stop=int(rows[one.stop - 1]) + 1)
     first, stop = ends_of(take, good, there)
     return replace(there, first=first, stop=stop)
 

@@ -20,7 +20,15 @@ from ..maths.arrays import Bools, Floats, Ints, evenly, freeze_array
 from ..maths.robust import median
 from ..maths.spool import over_frames, seal, take_rows
 from .clock import describe_clock_unit, in_order
-from .take import UP_AXES, BodyMarker, CarriedCentre, OwnSkeleton, Take, check_quaternions
+from .plausible_unit import (
+    FEW_BODIES,
+    check_unit,
+    measure_levers,
+    pairs_in_time,
+    plausible_unit,
+    unit_of_figure,
+)
+from .take import UNTIMED_RATE, UP_AXES, BodyMarker, CarriedCentre, OwnSkeleton, Take, check_quaternions
 from .units import metres_per
 from .values import dataclass
 
@@ -35,8 +43,6 @@ EULER_ORDERS = (
 )  # fmt: skip
 EXTRINSIC = "-extrinsic"
 VECTOR = "vector"
-CMU_UNIT = "0.056444"  # m: an inch over 0.45
-MOST_PAIRS = 4_000_000  # distances that a plausible unit is found from, whatever the number of bodies
 LARGEST_ANGLE = 1e12  # rad or deg: of a larger number hardly a digit would be left after whole turns
 GIMBAL = np.radians(1.0)  # of the middle angle from where the other two turn about one axis
 
@@ -356,12 +362,13 @@ def mirror_of(convention: Convention) -> Floats:
 
 def length_of(recording: Recording) -> tuple[float, list[Finding]]:
     """Metres in the file's unit: as given, as stated, or the plausible one with a finding."""
-    unit = recording.convention.unit
+    unit, bodies = recording.convention.unit, recording.bodies
+    levers = levers_of(recording) if bodies is not None and len(bodies.names) <= FEW_BODIES else np.empty(0)
     if unit is not None:
-        return metres_per(unit), []
-    part = recording.markers if recording.bodies is None else recording.bodies
+        return metres_per(unit), [] if "unit" in recording.convention.given else check_unit(levers, unit)
+    part = recording.markers if bodies is None else bodies
     assert part is not None
-    unit = plausible_unit(part.position) if recording.own is None else unit_of_figure(recording.own)
+    unit = plausible_unit(part.position, levers) if recording.own is None else unit_of_figure(recording.own)
     spoken = unit if unit.isalpha() else f"{unit} m"
     text = (
         f"the file does not say its unit of length; {spoken} gives sizes that a person or a machine has. "
@@ -370,60 +377,16 @@ def length_of(recording: Recording) -> tuple[float, list[Finding]]:
     return metres_per(unit), [Finding("unit-assumed", "warning", text, value=metres_per(unit), unit="m")]
 
 
-def plausible_unit(position: Floats) -> str:
-    """m, cm or mm: whichever puts the usual distance between neighbouring things nearest to 0.3 m.
-
-    For one thing alone it is the extent of its path that counts.
-    """
-    p = position[:, evenly(position.shape[1], 1000)]
-    p = p[evenly(len(p), min(200, max(1, MOST_PAIRS // max(p.shape[1], 1) ** 2)))]
-    p = np.where((p == 0).all(axis=-1, keepdims=True), np.nan, p)
-    with np.errstate(invalid="ignore", over="ignore"):
-        apart = np.linalg.norm(p[:, :, None] - p[:, None, :], axis=-1)
-        apart[:, np.arange(p.shape[1]), np.arange(p.shape[1])] = np.inf
-        nearest = np.where(np.isnan(apart), np.inf, apart).min(axis=2, initial=np.inf)
-    known = nearest[np.isfinite(nearest) & (nearest > 0)]
-    if known.size:
-        size = float(median(known))
-    else:
-        seen = p[np.isfinite(p).all(axis=-1)]
-        size = float(np.ptp(seen, axis=0).max()) if len(seen) else 1.0
-    if not (np.isfinite(size) and size > 0):
-        return "m"
-    return min(("m", "cm", "mm"), key=lambda unit: abs(np.log(size * metres_per(unit) / 0.3)))
-
-
-def unit_of_figure(own: OwnSkeleton) -> str:
-    """m, cm or mm where one makes the skeleton a person; else inches or the CMU clips' unit; else the nearest.
-
-    A person is measured from joint to joint along the longest way through the skeleton, from a toe to a hand: whatever
-    the pose, 2.1 to 2.3 m in the people of the CMU clips.
-    """
-    path = _longest_path(own)
-    if not (np.isfinite(path) and path > 0):
-        return "m"
-    for units, low, high in ((("m", "cm", "mm"), 1.5, 3.0), (("in", CMU_UNIT), 1.9, 2.6)):
-        for unit in units:
-            if low <= path * metres_per(unit) <= high:
-                return unit
-    return min(("m", "cm", "mm"), key=lambda unit: abs(np.log(path * metres_per(unit) / 2.2)))
-
-
-def _longest_path(own: OwnSkeleton) -> float:
-    children: dict[int, list[int]] = {}
-    for k, up in enumerate(own.parent.tolist()):
-        children.setdefault(up, []).append(k)
-    order = list(children.get(-1, ()))
-    for k in order:  # grows while it is walked: parents first
-        order.extend(children.get(k, ()))
-    with np.errstate(over="ignore"):
-        length = np.linalg.norm(own.p_parent_joint, axis=1)
-        deepest, longest = np.zeros(len(length)), 0.0
-        for k in reversed(order):
-            ways = sorted((float(deepest[child] + length[child]) for child in children.get(k, ())), reverse=True)
-            deepest[k] = ways[0] if ways else 0.0
-            longest = max(longest, sum(ways[:2]))
-    return longest
+def levers_of(recording: Recording) -> Floats:
+    """(m,) in the file's unit, how far from its bodies lies what they turn about; NaN where that is not known."""
+    bodies, convention = recording.bodies, recording.convention
+    assert bodies is not None
+    first, later, lasted = pairs_in_time(
+        recording.time, recording.rate or UNTIMED_RATE, recording.segment, recording.frames
+    )
+    p_first, p_later = (take_rows(bodies.position, rows) for rows in (first, later))
+    R_first, R_later = (matrices(take_rows(bodies.orientation, rows), convention)[0] for rows in (first, later))
+    return measure_levers(p_first, p_later, R_first, R_later, lasted)
 
 
 def _near_gimbal_lock(orientation: Floats, convention: Convention, order: str, names: Sequence[str]) -> list[Finding]:

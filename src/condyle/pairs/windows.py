@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints
+from ..maths.arrays import Bools, Floats, Ints, hardly_seen
 from ..maths.robust import median
 from ..maths.series import count_frames
 from ..maths.spool import PART_BYTES, POSE_BYTES, blocks_of
@@ -109,7 +109,7 @@ def sum_windows(take: Take, good: Bools | None = None) -> Iterator[Windows]:
     good   (n, m) poses to trust; all that are seen by default
     """
     every = count_skipped(take)
-    rows = np.arange(0, take.frames, every)
+    rows = pick_frames(take.seen, every)
     blocks, run = _blocks(take, rows, max(2, take.count_frames(WINDOW_BLOCK_S, every)))
     reach = 2**WINDOW_DOUBLINGS
     m = take.bodies + 1
@@ -132,7 +132,7 @@ def cut_windows(
     bodies   those to sum, and the room after them; all by default
     """
     every = count_skipped(take)
-    rows = np.arange(first, stop, every)
+    rows = first + pick_frames(take.seen[first:stop], every)
     count = max(1, count_frames((len(rows) * every / take.rate + 1e-9) // seconds, len(rows)))
     size = len(rows) // count
     blocks = rows[: count * size].reshape(count, size)
@@ -142,6 +142,18 @@ def cut_windows(
 def count_skipped(take: Take) -> int:
     """Every so-manieth frame is enough: which."""
     return max(1, count_frames(take.rate / WINDOW_RATE_HZ, take.frames, whole=True))
+
+
+def pick_frames(seen: Bools, every: int) -> Ints:
+    """Every so-manieth frame; where a body is in hardly any of these (n, m), as a sensor of a fraction of the rate may
+    be, that of each so many in which most are.
+    """
+    rows = np.arange(0, len(seen), every)
+    if every == 1 or not hardly_seen(seen, slice(None, None, every)):
+        return rows
+    count = np.full(len(rows) * every, -1)
+    count[: len(seen)] = seen.sum(axis=1)
+    return np.asarray(rows + count.reshape(-1, every).argmax(axis=1))
 
 
 def _scales(windows: Windows) -> Iterator[Windows]:

@@ -309,7 +309,7 @@ def _put_flips_right(recording: Recording) -> Recording:
         return recording
     try:
         take = to_take(
-            replace(recording.under(replace(recording.convention, unit="m")), time=None, segment=None, rate=1.0)
+            replace(recording.under(replace(recording.convention, unit="m")), time=None, segment=None, rate=None)
         )
     except CondyleError:
         return recording

@@ -184,8 +184,9 @@ def find_frozen(take: Take, same: Bools, rounded: Collection[str] = ()) -> Bools
         runs = find_runs(take, int(body), same[:, body])
         if len(runs.first) < 2 or _stays(take, int(body), runs):
             continue
-        known, moved = np.zeros((2, len(runs.first)), dtype=bool)
         coarse = take.names[body] in rounded
+        known = np.zeros(len(runs.first), dtype=bool)
+        moved = known.copy() if coarse else runs.find_cut_off()
         for step in (runs.shift,) if coarse else (runs.shift, runs.turn):
             enter = np.where(runs.near, step, np.nan)
             leave = runs.after(enter)

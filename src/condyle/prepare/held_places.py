@@ -6,7 +6,7 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
-from ..maths.spool import over_frames, seal
+from ..maths.spool import over_frames, seal, take_rows
 from ..model.take import Take
 from .repeats import POLLED_MOST_SAMPLES, REST_MAX_LEAST_STEPS, REST_MAX_STEPS, Runs, find_repeats, find_runs
 
@@ -80,6 +80,28 @@ def add_held_turns(take: Take, turns: Floats | None) -> Floats | None:
     return seal(over_frames(join, held, take.R_world_body, *([] if turns is None else [turns])))
 
 
+def find_held_turns(given: Take, ready: Take) -> Floats | None:
+    """(n, m, 3, 3) what `add_held_turns` has of a given take, in the frames and columns that it has when it is `ready`;
+    None where there is none. Only of sensors whose other rotations are still as they were given.
+    """
+    turns = add_held_turns(given, None)
+    if turns is None:
+        return None
+    before, after = (one.segment + 1j * one.time for one in (given, ready))
+    rows = np.flatnonzero(np.isin(before, after))
+    if len(rows) != ready.frames or not np.array_equal(before[rows], after):
+        return None
+    out = np.full(ready.R_world_body.shape, np.nan)
+    for k, name in enumerate(ready.names):
+        if name in given.names:
+            own = given.index(name)
+            seen = ready.seen[:, k]
+            if np.array_equal(take_rows(given.R_world_body[:, own], rows)[seen], ready.R_world_body[seen, k]):
+                out[:, k] = take_rows(turns[:, own], rows)
+                out[seen, k] = np.nan
+    return seal(out) if np.isfinite(out).any() else None
+
+
 def _is_polled(runs: Runs, short: Bools, rounding: float) -> bool:
     """Whether short runs (K,) are most of what a sensor tells, left as a rule by more than steps of `rounding` [m]."""
     leave = runs.after(np.where(runs.near, runs.shift, np.nan))
@@ -120,6 +142,7 @@ def _stops_short(take: Take, body: int, runs: Runs, small: float, rests: Bools) 
     whole = np.isnan(runs.shift) & np.isnan(runs.after(runs.shift)) & (runs.length > POLLED_MOST_SAMPLES)
     with np.errstate(invalid="ignore"):
         stops = whole | ((runs.length > 1) & runs.near & (runs.shift > small))
+        stops |= runs.find_cut_off()
     for k in np.flatnonzero(stops):
         rows: Ints = runs.rows[runs.first[k] : runs.first[k] + runs.length[k]]
         turn: Floats = np.linalg.norm(take.R_world_body[rows, body] - take.R_world_body[rows[0], body], axis=(1, 2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, find_marked
+from ..maths.arrays import Bools, Floats, Ints, distinct, find_marked
 from ..maths.robust import median
 from ..maths.spool import POSE_BYTES, blocks_of
 from ..model.take import Take
@@ -12,6 +12,10 @@ from ..model.values import dataclass
 
 REST_MAX_STEPS = 0.3  # of the usual step: a body that comes to rest by itself does so in steps below this
 REST_MAX_LEAST_STEPS = 6.0  # smallest steps that a sensor with few decimals makes at rest
+# Of 288 simulated takes whose sensor is held to the end from where it is slow 103 were not told, now 4.
+SLOWER_MIN_STEPS = 10  # lengths of steps, shorter than the last, after which a sensor went on: it did not come to rest
+STEP_DECIMALS = 9  # of the length of a step in m, or of a turn: beyond, two differ by rounding
+LONGER_MIN_TIMES = 5.0  # the longest other run, that one with which a recording ends is longer by where it is held
 POLLED_MOST_SAMPLES = 4  # in a run of a sensor that is merely read more often than it measures
 # Chosen on simulated sensors that are read four to eight times for each measurement, with a clock that trembles.
 POLLED_ALIKE_SHARE = 0.8  # of its runs that are about as long as usual, where that may be longer
@@ -42,6 +46,22 @@ class Runs:
     def after(self, values: Floats) -> Floats:
         """(K,) of the step out of each run; NaN at the last."""
         return np.append(values[1:], np.nan)
+
+    def find_cut_off(self) -> Bools:
+        """(K,) runs with which a recording ends, of a sensor that went or turned slower often and went on.
+
+        What comes to rest does so in its smallest steps, and what rests by itself has rested before as long.
+        """
+        ends = np.isnan(self.after(np.where(self.near, self.shift, np.nan))) & (self.length > POLLED_MOST_SAMPLES)
+        found = np.zeros(len(ends), dtype=bool)
+        if not ends.any():
+            return found
+        ends &= self.length > LONGER_MIN_TIMES * self.length[~ends].max(initial=1)
+        for step in (self.shift, self.turn):
+            live = np.round(step[(self.length == 1) & np.isfinite(step)], STEP_DECIMALS)
+            slower = np.searchsorted(distinct(live), np.where(self.near, step, 0.0))  # few decimals make few lengths
+            found |= ends & (slower >= SLOWER_MIN_STEPS) & np.isfinite(step)
+        return found
 
     def measure_polled(self) -> float:
         """Samples up to which runs are those of a sensor that is merely read more often than it measures."""

@@ -123,6 +123,46 @@ def test_sizes_of_centimetres_in_the_words_of_an_engine_are_unreals(
     assert convention.rotation == "xyzw"
 
 
+def swung(devices: int, size: float, degrees: float = 60.0) -> str:
+    """Rows of devices that swing about points 0.4 of this size away, by so many degrees to each side, 1.5 apart."""
+    head = header("time", ["a_tracker_", "b_tracker_"][:devices], "pos_{}", "rot_{}", "xyzw")
+    rows = []
+    for k in range(400):
+        angle = math.radians(degrees) * math.sin(k / 20)
+        x, y = 0.4 * size * math.cos(angle), 0.4 * size * math.sin(angle)
+        q = f"0,0,{math.sin(angle / 2):.9f},{math.cos(angle / 2):.9f}"
+        rows.append(f"{k / 90:.6f}," + ",".join(f"{x:.6f},{y:.6f},{1.5 * size * d:.6f},{q}" for d in range(devices)))
+    return "\n".join([head, *rows]) + "\n"
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+@pytest.mark.parametrize(
+    ("size", "metres", "told"), [(1.0, 1.0, []), (100.0, 0.01, ["unit-assumed"]), (1000.0, 0.001, ["unit-assumed"])]
+)
+def test_one_device_or_two_tell_the_unit_by_how_they_swing(
+    tmp_path: Path, devices: int, size: float, metres: float, told: list[str]
+) -> None:
+    """They were read as metres without a word."""
+    take = to_take(read(tmp_path, swung(devices, size)))
+    np.testing.assert_allclose(np.ptp(take.p_world_body[:, 0, 1]), 0.8 * math.sin(math.radians(60)), rtol=0.01)
+    assert codes(take) == told
+    assert [finding.value for finding in take.findings] == [metres] * len(told)
+
+
+def test_of_one_device_that_hardly_turns_metres_are_taken_and_told(tmp_path: Path) -> None:
+    for devices, told in [(1, "info"), (2, None)]:
+        recording = read(tmp_path, swung(devices, 1.0, 0.5))
+        assert recording.convention.unit == "m"
+        assert [finding.severity for finding in recording.findings] == [told] * (told is not None)
+    path = tmp_path / "tracker log.csv"
+    path.write_text(swung(1, 1.0, 0.5))
+    assert not vr.read(path, ReadOptions(unit="cm")).findings
+
+
+def test_a_device_that_hardly_turns_in_a_room_of_a_hundred_metres_is_not_in_metres(tmp_path: Path) -> None:
+    assert read(tmp_path, swung(1, 2e4, 0.5)).convention.unit is None
+
+
 def test_an_openvr_log_is_right_handed(tmp_path: Path) -> None:
     recording = read(tmp_path, SMALL["OpenVR"])
     assert (recording.convention.handed, recording.convention.up, recording.convention.unit) == ("right", "y", "m")

@@ -73,3 +73,35 @@ def test_a_frame_number_that_is_missing_is_an_error() -> None:
     with pytest.raises(CondyleError) as error:
         frames([0, 1, 0], None, [1, np.nan, 2])
     assert (error.value.code, error.value.frame) == ("bad-time", 1)
+
+
+def rows_of(stamps: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Sensor and time of each row, of sensors that report at these times [s]."""
+    sensor = np.repeat(np.arange(len(stamps)), [len(one) for one in stamps])
+    time = np.concatenate(stamps)
+    order = np.argsort(time, kind="stable")
+    return sensor[order], time[order]
+
+
+def gather_all(sensor: np.ndarray, time: np.ndarray) -> SensorFrames:
+    names = [f"s{k}" for k in range(int(sensor.max()) + 1)]
+    position, orientation = np.tile(time[:, None], (1, 3)), np.tile([1.0, 0, 0, 0], (len(time), 1))
+    return gather_frames(sensor, names, position, orientation, time=time, rotation="wxyz")
+
+
+def test_sensors_that_are_hardly_ever_in_one_round_were_not_asked_in_turn(rng: np.random.Generator) -> None:
+    """Most rounds had one row and so no length, and all had the stamps of rounds that are quick."""
+    for _ in range(20):
+        starts = rng.uniform(0, 0.01, 4)
+        frames = gather_all(*rows_of([np.arange(s, 10, 1 / r) for s, r in zip(starts, (100, 97, 31, 60), strict=True)]))
+        assert [finding.code for finding in frames.findings] == ["common-clock"]
+
+
+def test_a_round_in_which_the_clock_is_set_back_is_two() -> None:
+    """Its frame had the mean of both times, which is none of either."""
+    sensor, time = rows_of([np.arange(400) / 90 + 0.0005 * k for k in range(4)])
+    for first in range(801, 804):
+        back = np.where(np.arange(len(time)) >= first, time - 0.1, time)
+        frames = gather_all(sensor, back)
+        assert frames.time is not None
+        assert (np.diff(frames.time) < 0).sum() == 1

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from ...errors import CondyleError
-from ...maths.arrays import Floats, Ints
+from ...findings import Finding
+from ...maths.arrays import Ints
 from ...maths.spool import hide, over_frames
-from ...model.recording import QUATERNIONS, Bodies, Convention, Recording, plausible_unit
+from ...model.plausible_unit import FEW_BODIES, measure_size, plausible_unit, usual_lever
+from ...model.recording import QUATERNIONS, Bodies, Convention, Recording, levers_of
 from ..format import Format, ReadOptions
 from ..tables.guess import find_time_unit
 from ..tables.long_rows import gather_frames, number_sensors
@@ -21,7 +24,7 @@ from ..tables.text import read_text
 from ..tables.vocabulary import TIME_UNITS, ColumnMeaning, Thing, find_stated_unit, read_column_names
 from .csv import looks_like as is_condyle_csv
 
-WORN_MIN_DEVICES = 3  # whose usual distance from each other tells metres from cm
+PATH_MAX_M = 10.0  # m, of one device: rooms for VR are smaller
 _DEVICES = re.compile(
     r"(?i)hmd|headset|controller|tracker|vive|lighthouse|lhr|tundra|index_|steamvr|openvr|serial|device|role|basestation"
 )
@@ -79,20 +82,21 @@ def read(path: Path, options: ReadOptions) -> Recording:
         )
         stamps, position, quaternion = frames.time, frames.position, frames.orientation
         findings += frames.findings
-    convention, facts = _describe(found, table.names, long, position)
     unit, rate = find_stated_unit(table.comments), table.rate
-    if unit is not None:
-        convention, facts["length"] = convention.but(unit=unit, stated=convention.stated | {"unit"}), unit
-    if rate is not None:
-        facts["rate"] = f"{rate:g} Hz"
-    return Recording(
+    recording = Recording(
         bodies=Bodies(names, position, quaternion),
         time=stamps,
         rate=rate if stamps is None else None,
-        convention=convention,
-        facts=facts,
-        findings=tuple(findings),
+        convention=Convention(rotation, stated=frozenset({"rotation"})),
     )
+    convention, facts, doubt = _describe(found, table.names, long, recording)
+    if unit is not None:
+        convention, facts["length"] = convention.but(unit=unit, stated=convention.stated | {"unit"}), unit
+    elif options.unit is None:
+        findings += doubt
+    if rate is not None:
+        facts["rate"] = f"{rate:g} Hz"
+    return replace(recording, convention=convention, facts=facts, findings=tuple(findings))
 
 
 def _find_devices(found: ColumnMeaning) -> tuple[Thing, ...]:
@@ -102,16 +106,16 @@ def _find_devices(found: ColumnMeaning) -> tuple[Thing, ...]:
 
 
 def _describe(
-    found: ColumnMeaning, names: Sequence[str], long: bool, position: Floats
-) -> tuple[Convention, dict[str, str]]:
+    found: ColumnMeaning, names: Sequence[str], long: bool, recording: Recording
+) -> tuple[Convention, dict[str, str], list[Finding]]:
     """What the words of the header say of the program: metres and y up in Unity, whose world is left-handed, and in
-    OpenVR; a table of poses from anywhere says nothing. The names state the quaternion's order. Sizes of cm (n, m, 3)
-    in the words of a game engine are Unreal's, whose world is left-handed too; where others use the words as well, and
-    in other words, the sizes tell the unit.
+    OpenVR; a table of poses from anywhere says nothing. The names state the quaternion's order. Sizes of cm in the
+    words of a game engine are Unreal's, whose world is left-handed too; where others use the words as well, and in
+    other words, the sizes tell the unit.
     """
     axes, handed, up, own = "not stated", "", "y", "m"
     devices = _find_devices(found)
-    unit = plausible_unit(position) if position.shape[1] >= WORN_MIN_DEVICES else own
+    unit, doubt = _measure_unit(recording)
     if all(device.is_engines for device in devices) and unit == "cm":
         axes, handed, up = "Unreal's by the column names and sizes: left-handed, z up", "left", "z"
         own = "m" if any(device.is_unitys for device in devices) else "cm"
@@ -123,10 +127,28 @@ def _describe(
         axes += f", {own}"
     rows = "one per device and frame" if long else "one per frame"
     facts = {"rotation": "quaternion, as the columns are named", "axes": axes, "rows": rows}
-    convention = Convention(devices[0].kind, stated=frozenset({"rotation"}))
     if not handed:
-        return convention, facts
-    return convention.but(unit=own if unit == own else None, handed=handed, up=up), facts
+        return recording.convention, facts, []
+    convention = recording.convention.but(unit=own if unit == own else None, handed=handed, up=up)
+    return convention, facts, doubt if unit == own else []
+
+
+def _measure_unit(recording: Recording) -> tuple[str, list[Finding]]:
+    """The unit that sizes tell, and a finding where they do not: of one device that hardly turns."""
+    assert recording.bodies is not None
+    position = recording.bodies.position
+    few = position.shape[1] <= FEW_BODIES
+    levers = levers_of(recording) if few else None
+    unit = plausible_unit(position, levers)
+    if position.shape[1] > 1 or usual_lever(levers) is not None:
+        return unit, []
+    if measure_size(position) > PATH_MAX_M:
+        return unit, []
+    text = (
+        "the file does not say its unit of length, and one device that hardly turns does not tell it: m is taken, as "
+        "VR programs have it; if it is another, give --unit"
+    )
+    return "m", [Finding("unit-assumed", "info", text, value=1.0, unit="m")]
 
 
 def _name_devices(words: Sequence[str]) -> tuple[tuple[str, ...], Ints]:

@@ -13,7 +13,7 @@ from ...maths.robust import median
 from ...maths.spool import empty
 from ...model.recording import QUATERNIONS
 from ...model.values import dataclass
-from ..resample import BodySamples, resample_rows
+from ..resample import BodySamples, number_takes, resample_rows
 
 MOST_STAMPS_PER_ROW = 0.75  # distinct stamps per row up to which stamps are those of whole frames
 MOST_ROUND_SHARE = 0.25  # of the time between rounds: a round of stamps shorter than that is one frame
@@ -58,10 +58,13 @@ def gather_frames(
         return _gather(_group_by_key(frame, sensor), sensor, names, position, orientation, time)
     if time is not None and len(np.unique(time)) <= MOST_STAMPS_PER_ROW * len(time):
         return _gather(_group_by_key(time, sensor), sensor, names, position, orientation, time)
-    rounds = np.concatenate([[0], np.cumsum(np.diff(sensor) <= 0)])[: len(sensor)].astype(np.int64)
+    rows = [np.flatnonzero(sensor == k) for k in range(len(names))]
+    new = np.diff(sensor) <= 0
+    if time is not None and np.isfinite(time).all() and len(time):  # no round has rows of before a clock was set back
+        new |= np.diff(number_takes(time, rows)) != 0
+    rounds = np.concatenate([[0], np.cumsum(new)])[: len(sensor)].astype(np.int64)
     if time is None or len(names) < 2 or rotation not in QUATERNIONS or _is_polled(rounds, sensor, time):
         return _gather(rounds, sensor, names, position, orientation, time)
-    rows = [np.flatnonzero(sensor == k) for k in range(len(names))]
     with np.errstate(over="ignore", invalid="ignore"):  # of absurd numbers, which the take leaves out
         clock, p, q, findings = resample_rows(
             time, rows, lambda k, own: BodySamples(names[k], time[own], position[own], orientation[own])
@@ -95,7 +98,10 @@ def _is_polled(rounds: Ints, sensor: Ints, time: Floats) -> bool:
     first = np.flatnonzero(np.diff(rounds, prepend=-1))
     last = np.append(first[1:], len(rounds)) - 1
     between = median(np.diff(time[first]))
-    return bool(between > 0 and median(time[last] - time[first]) < MOST_ROUND_SHARE * between)
+    several = last > first  # one alone lasts for no time, whoever asked for it
+    return bool(
+        between > 0 and several.any() and median((time[last] - time[first])[several]) < MOST_ROUND_SHARE * between
+    )
 
 
 def gather_rows(
