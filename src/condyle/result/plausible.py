@@ -52,7 +52,8 @@ def find_odd_limbs(bodies: Sequence[str], joints: Sequence[Joint], limbs: Sequen
             continue
         low, high = (limb.length if end is None else end for end in (limb.low, limb.high))
         usual = TYPICAL[segment.part]
-        if high < LIMB_MIN_SHARE * usual or low > LIMB_MAX_SHARE * usual:
+        meet = limb.between == "axes"  # two axes may meet, as an elbow's and that about which the forearm twists
+        if (high < LIMB_MIN_SHARE * usual and not meet) or low > LIMB_MAX_SHARE * usual:
             odd.append((limb.body, limb.length, usual))
     if not odd:
         return _find_wide_hips(segments, joints, limbs)
