@@ -25,7 +25,9 @@ PROPOSED_FROM_ROWS = 5000
 ANGLES_NOTE = "the order of the angles cannot be told from their numbers; try others"
 UNITY_NOTE = "Unity's, as the columns are called; without the mark it is not compared with the motion"
 NAMED_NOTE = "as the columns are named; without the mark it is not compared with the motion"
-FLAT_NOTE = "the column names speak of points of less than three coordinates, such as {name}: nothing moves in space"
+FLAT_NOTE = (
+    "the column names speak of points of less than three coordinates, such as {name}; positions in space are needed"
+)
 ORDER_NOTE = 'the order of a quaternion cannot be told from one column group: compare the fit with "{other}"'
 
 
