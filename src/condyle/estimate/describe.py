@@ -206,6 +206,11 @@ def _explain_undetermined(structure: Structure) -> str:
         table[tuple(fits.pairs.T)] = table[tuple(fits.pairs[:, ::-1].T)] = values
     nearest = turn[np.arange(bodies), of_pairs.argmin(axis=1)]
     if not median(nearest, empty=0.0) > MOVED_TURN_RAD:
+        if median(structure.turn, empty=0.0) > MOVED_TURN_RAD:
+            return (
+                "the bodies turn in the room, but hardly against one another, so that nothing tells which are "
+                "connected; bend every joint through its range, or give the tree"
+            )
         return (
             "nothing moved enough to tell which bodies are connected; move every joint through its range, or give the "
             "tree"
