@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import CondyleError
-from ...findings import list_some
+from ...findings import list_some, many
 from ...maths.arrays import Floats
 from ...model.recording import QUATERNIONS
 from ...model.values import dataclass
@@ -172,7 +172,10 @@ def _propose_by_names(table: Table, names: ColumnMeaning, values: Floats, stem: 
     as_in_unity = all(thing.kind == "angles" and thing.is_unitys for thing in things)
     if as_in_unity:
         things = tuple(_order_angles(thing) for thing in things)
-    draft.reasons.append(f"the column names speak of {len(things)} {'bodies' if names.bodies else 'markers'}")
+    count = "1 body" if len(things) == 1 else f"{len(things)} bodies"
+    if not names.bodies:
+        count = many(len(things), "marker")
+    draft.reasons.append(f"the column names speak of {count}")
     draft.add_unit()
     kinds = {thing.kind for thing in things if thing.rotation}
     if len(kinds) > 1:
