@@ -184,7 +184,7 @@ def _doubt(take: Take, structure: Structure, edge: int, found: EdgeSupport) -> l
             "sensors or names are exchanged"
         )
     elif any((edge, k) in structure.tied for k in found.rivals):
-        text += "they share one point, so that the motion hardly tells them apart"
+        text += "as far as the motion tells, they share one point"
     elif structure.between[edge] > 0:
         text += "their names say that they are no neighbours; look whether sensors or names are exchanged"
     elif found.rivals:
