@@ -303,7 +303,7 @@ def test_takes_without_a_common_sensor_may_be_of_one_time(rng: np.random.Generat
     first, second = make_take(rng, names=("hip", "knee")), make_take(rng, names=("a", "b"))
     with pytest.raises(CondyleError, match="or as recorded at one time: --together a=FILE b=FILE"):
         join([first, second])
-    with pytest.raises(CondyleError, match="fit the takes one by one$"):
+    with pytest.raises(CondyleError, match=r"fit the takes one by one$"):
         join([first, make_take(rng, names=("hip", "b"))])
 
 

@@ -58,6 +58,10 @@ def test_hips_that_are_farther_apart_than_peoples_are_remarked_upon(fit: condyle
         ]
         found = find_odd_limbs(skeleton.bodies, skeleton.joints, wide)
         assert [one.bodies for one in found] == [("pelvis",)] * told
+        assert all("the skin of pelvis and thighs" in one.text for one in found)
+        solved = find_odd_limbs(skeleton.bodies, skeleton.joints, wide, solved=True)
+        assert [one.bodies for one in solved] == [("pelvis",)] * told
+        assert all("skin" not in one.text and "check the unit" in one.text for one in solved)
 
 
 @pytest.mark.parametrize("motion", ["exercise", "walk"])
