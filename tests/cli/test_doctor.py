@@ -10,6 +10,7 @@ import pytest
 from condyle import Take, write_take
 from condyle.cli import main
 from condyle.simulate import Disturbances, human, linkage, simulate
+from tests.make.moving import two_hands
 
 
 @pytest.fixture(scope="module")
@@ -37,6 +38,19 @@ def test_a_wrong_one_is_told_with_the_option_that_puts_it_right(
     assert facts["text"].endswith("say --transposed")
     assert facts["ranking"][0]["transposed"]
     assert facts["ranking"][0]["times"] == 1
+
+
+def test_where_nothing_is_joined_no_reading_is_advised(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], rng: np.random.Generator
+) -> None:
+    for _ in range(5):
+        write_take(tmp_path / "hands.npz", two_hands(rng))
+        assert main(["doctor", str(tmp_path / "hands.npz"), "--json", "--strict"]) == 3
+        facts = json.loads(capsys.readouterr().out)
+        assert facts["verdict"] in ("unjoined", "untested")
+        assert "say --" not in facts["text"]
+        if facts["verdict"] == "unjoined":
+            assert "turn about no points that they share" in facts["text"]
 
 
 def test_one_body_cannot_be_compared(take: Take, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -185,6 +185,15 @@ def test_nothing_that_moves_is_an_error() -> None:
     assert finding.text.startswith("nothing moved enough")
 
 
+def test_a_person_who_is_turned_as_one_is_not_told_that_nothing_moved() -> None:
+    take = simulate(human(), "still", seconds=5, seed=1, disturbances=NOISE).take
+    turn = rotation.from_vector(np.sin(take.time)[:, None] * np.array([0.2, 0.4, 1.0]))[:, None]
+    place = np.einsum("nkij,nkj->nki", np.broadcast_to(turn, take.R_world_body.shape), take.p_world_body)
+    carried = Take(take.names, take.time, turn @ take.R_world_body, place)
+    [finding] = described(carried, infer_structure(carried))["tree-not-determined"]
+    assert finding.text.startswith("the bodies turn in the room, but hardly against one another")
+
+
 def test_bodies_that_turn_about_no_shared_point_are_not_told_to_move(rng) -> None:
     time, speed, begin = np.arange(600) / 30, rng.uniform(1, 4, (2, 4, 3)), rng.uniform(0, 6, (2, 4, 3))
     turn, place = np.sin(time[:, None, None, None] * speed + begin).transpose(1, 0, 2, 3)

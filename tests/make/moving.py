@@ -133,3 +133,11 @@ def assert_same(a: Take, b: Take, within: float = NEARLY) -> None:
     b = b.select(a.names)
     np.testing.assert_allclose(a.p_world_body, b.p_world_body, rtol=0, atol=within)
     np.testing.assert_allclose(a.R_world_body, b.R_world_body, rtol=0, atol=within)
+
+
+def two_hands(rng: np.random.Generator) -> Take:
+    """Two bodies that move and turn through half a metre with nothing between them."""
+    t = np.arange(1000)[:, None, None] / 100
+    wave = np.sin(t * rng.uniform(0.5, 2.0, (1, 2, 6)) + rng.uniform(0, 6.0, (1, 2, 6)))
+    place = 0.3 * wave[..., :3] + np.array([[0.0, 0, 1], [0.4, 0, 1]])
+    return Take.from_poses(place, R_world_body=rotation.from_vector(wave[..., 3:]), names=["left", "right"], rate=100)

@@ -299,6 +299,14 @@ def test_a_sensor_missing_from_a_later_or_from_the_first_take_is_named_at_the_ri
         join([make_take(rng, names=("hip",)), make_take(rng)])
 
 
+def test_takes_without_a_common_sensor_may_be_of_one_time(rng: np.random.Generator) -> None:
+    first, second = make_take(rng, names=("hip", "knee")), make_take(rng, names=("a", "b"))
+    with pytest.raises(CondyleError, match="or as recorded at one time: --together a=FILE b=FILE"):
+        join([first, second])
+    with pytest.raises(CondyleError, match=r"fit the takes one by one$"):
+        join([first, make_take(rng, names=("hip", "b"))])
+
+
 def test_empty_one_frame_and_one_body_are_takes_too(rng: np.random.Generator) -> None:
     empty = make_take(rng, n=0)
     assert (empty.frames, empty.seconds) == (0, 0.0)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -56,3 +58,13 @@ def test_gaps_are_told_by_body_with_frame_count_and_seconds() -> None:
     assert finding.value == pytest.approx(0.15)
     assert finding.time == pytest.approx((0.15, 0.4))
     assert describe_gaps(take(10), np.zeros((10, 1), bool), "gap-left") == []
+
+
+def test_a_gap_lasts_no_longer_than_its_segment() -> None:
+    frames = np.zeros((10, 1), bool)
+    frames[3:6] = True
+    parts = replace(
+        take(10, np.array([0] * 3 + [1] * 3 + [2] * 4)), time=np.arange(10) * 0.05 + np.arange(10) // 3 * 60
+    )
+    (finding,) = describe_gaps(parts, frames, "gap-left")
+    assert finding.value == pytest.approx(0.1)

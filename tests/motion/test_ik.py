@@ -219,6 +219,22 @@ def test_a_leaf_that_is_not_seen_is_bridged_over_short_gaps_and_left_over_long_o
     assert not forward(skeleton, motion).seen[50:90, 1].any()
 
 
+def test_a_lone_body_that_is_not_seen_for_a_short_time_goes_straight_on_and_is_told_once(
+    rng: np.random.Generator,
+) -> None:
+    skeleton = Skeleton(("a", "b", "c"), ("a", "c"), (), (jointed.joint(rng, "b", "a", "ball"),))
+    truth = jointed.motion(rng, skeleton, 100, 0.1)
+    take = jointed.noisy(rng, skeleton, truth, POSITION, TURN)
+    hidden = np.zeros((100, 3), bool)
+    hidden[10:14, 2] = hidden[50:90, 2] = hidden[98:, 2] = True
+    motion = fitted(skeleton, take.mask(hidden)).motion
+    assert np.flatnonzero(~motion.known[:, 2]).tolist() == [*range(50, 90), 98, 99]
+    line = np.linspace(motion.p_world_free[9, 1], motion.p_world_free[14, 1], 6)[1:-1]
+    np.testing.assert_allclose(motion.p_world_free[10:14, 1], line, atol=1e-12)
+    told = [(finding.code, finding.bodies, finding.count) for finding in motion.findings]
+    assert told == [("gap-bridged", ("c",), 4), ("gap-left", ("c",), 42)]
+
+
 def test_frames_in_which_nothing_is_seen_stay_unknown(rng: np.random.Generator) -> None:
     skeleton = jointed.figure(rng, 4)
     take = jointed.noisy(rng, skeleton, jointed.motion(rng, skeleton, 60), POSITION, TURN)

@@ -15,6 +15,7 @@ from condyle.model.recording import Bodies, Convention, to_take
 from condyle.prepare import convention
 from condyle.prepare.convention import Candidate, _thin, apply_diagnosis, diagnose, find_changed_fields, option_of
 from condyle.simulate import Disturbances, human, linkage, simulate
+from tests.make.moving import two_hands
 from tests.make.spoilt import FAULTS, make_recording
 
 NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))
@@ -116,6 +117,17 @@ def test_the_usual_convention_is_kept_with_a_warning_where_another_fits_nearly_a
     recordings, (finding,) = apply_diagnosis([one], diagnose([one]))
     assert (finding.code, finding.severity) == ("convention-unclear", "warning")
     assert recordings[0].convention == one.convention
+
+
+def test_what_nothing_joins_fits_in_no_reading_and_is_read_as_it_stands(rng: np.random.Generator) -> None:
+    for _ in range(5):
+        one = make_recording(two_hands(rng), "xyzw")
+        diagnosis = diagnose([one])
+        assert diagnosis is not None
+        assert diagnosis.verdict in ("unjoined", "untested")
+        (same,), findings = apply_diagnosis([one], diagnosis)
+        assert same.convention == one.convention
+        assert findings == []
 
 
 def test_a_file_that_states_its_convention_is_believed_where_two_fit_alike(hardly_moving: Take) -> None:
@@ -230,7 +242,7 @@ def verdict_of(monkeypatch: pytest.MonkeyPatch, gaps: list[float], used: int) ->
     made = [Candidate(Convention(orders[k % 2], unit="m", transposed=k > 1), gap) for k, gap in enumerate(gaps)]
     ranking = sorted(made, key=lambda one: one.gap)
     monkeypatch.setattr(convention, "_differ", lambda takes, one, other: one is not other)
-    verdict, rival = convention._verdict(ranking, made[used], {})
+    verdict, rival = convention._verdict(ranking, made[used], {}, 20.0)
     return verdict, None if rival is None else made.index(rival)
 
 
@@ -247,6 +259,7 @@ def test_a_reading_is_overruled_where_another_is_clearly_better_and_no_third_doe
         ([1.0, 1.1, 1.2, 1.2], 0, ("untested", None)),  # all alike
         ([1.0, 1.6, 1.6, 1.6], 0, ("confirmed", None)),
         ([np.inf, np.inf, np.inf, 1.0], 3, ("untested", None)),
+        ([4.1, 5.0, 6.0, 7.0], 1, ("unjoined", None)),  # each by a fifth of the scene and more
     ]:
         assert verdict_of(monkeypatch, gaps, used) == verdict, gaps
 

@@ -13,10 +13,10 @@ import condyle
 from condyle import Take
 from condyle.errors import CondyleError, UsageError
 from condyle.io.exports import write_take
-from condyle.io.formats import ReadOptions
+from condyle.io.formats import ReadOptions, read_recording
 from condyle.maths import rotation
 from condyle.model.recording import Bodies, Markers, Recording
-from condyle.prepare.read import _is_in_doubt, hide_far_markers, load, read, read_turns
+from condyle.prepare.read import _is_in_doubt, hide_far_markers, load, read, read_turns, recordings_in
 from condyle.simulate import Disturbances, linkage, simulate
 from tests.make.spoilt import FAULTS, make_recording
 
@@ -178,6 +178,16 @@ def test_files_of_one_body_each_are_side_by_side_where_they_share_half_of_their_
         else:
             with pytest.raises(CondyleError, match="missing"):
                 read([tmp_path / "a.tum", tmp_path / "b.tum"])
+
+
+def test_files_side_by_side_may_say_more_or_less_of_the_same_convention(take: Take, tmp_path: Path) -> None:
+    said, untold = tmp_path / "a.tum", tmp_path / "b.tum"
+    said.write_text("# timestamp tx ty tz qx qy qz qw\n" + trajectory(take, 0))
+    untold.write_text(trajectory(take, 1))
+    for files in ([said, untold], [untold, said]):
+        assert set(read(files).names) == {"a", "b"}
+    (recording,) = recordings_in([said, untold], ReadOptions())
+    assert recording.convention.stated == read_recording(untold, ReadOptions()).convention.stated
 
 
 def test_the_motion_is_asked_for_the_convention_of_up_to_64_bodies_of_a_device() -> None:

@@ -43,6 +43,13 @@ def test_a_length_whose_interval_reaches_what_people_have_is_not_remarked_upon(f
     assert "and 5 more" in finding.text
 
 
+def test_axes_that_meet_are_no_short_limb(fit: condyle.Fit) -> None:
+    skeleton = fit.skeleton
+    for length, told in ((0.0, False), (3.0, True)):
+        limbs = [replace(limb, length=length, low=length, high=length, between="axes") for limb in skeleton.limbs]
+        assert bool(find_odd_limbs(skeleton.bodies, skeleton.joints, limbs)) == told
+
+
 def test_hips_that_are_farther_apart_than_peoples_are_remarked_upon(fit: condyle.Fit) -> None:
     skeleton = fit.skeleton
     for low, told in ((0.21, False), (0.23, True)):
@@ -51,6 +58,10 @@ def test_hips_that_are_farther_apart_than_peoples_are_remarked_upon(fit: condyle
         ]
         found = find_odd_limbs(skeleton.bodies, skeleton.joints, wide)
         assert [one.bodies for one in found] == [("pelvis",)] * told
+        assert all("the skin of pelvis and thighs" in one.text for one in found)
+        solved = find_odd_limbs(skeleton.bodies, skeleton.joints, wide, solved=True)
+        assert [one.bodies for one in solved] == [("pelvis",)] * told
+        assert all("skin" not in one.text and "check the unit" in one.text for one in solved)
 
 
 @pytest.mark.parametrize("motion", ["exercise", "walk"])

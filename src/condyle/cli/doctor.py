@@ -65,6 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
 def describe_diagnosis(diagnosis: Diagnosis) -> tuple[str, bool]:
     """The verdict in words, and whether everything is as it was said."""
+    from ..findings import mm
     from ..prepare.convention import find_changed_fields, option_of
 
     used, best = diagnosis.used, diagnosis.best
@@ -74,6 +75,12 @@ def describe_diagnosis(diagnosis: Diagnosis) -> tuple[str, bool]:
         return f"{used}: confirmed by the motion{lead}", not diagnosis.odd
     if diagnosis.verdict == "untested":
         return f"{used}: not tested; every reading fits about alike, so the motion cannot tell them apart", False
+    if diagnosis.verdict == "unjoined":
+        return (
+            f"{used}: not tested; read in any way that was tried, the bodies turn about no points that they share (the "
+            f"joints of the best come apart by {mm(best.gap)} mm): nothing joins them, or limbs between them wore no "
+            "sensor"
+        ), False
     fields = find_changed_fields(used.convention, best.convention)
     if diagnosis.verdict == "other":
         times = used.gap / best.gap

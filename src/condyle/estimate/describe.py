@@ -186,7 +186,7 @@ def _doubt(take: Take, structure: Structure, edge: int, found: EdgeSupport) -> l
             "sensors or names are exchanged"
         )
     elif any((edge, k) in structure.tied for k in found.rivals):
-        text += "they share one point, so that the motion hardly tells them apart"
+        text += "as far as the motion tells, they share one point"
     elif structure.between[edge] > 0:
         text += "their names say that they are no neighbours; look whether sensors or names are exchanged"
     elif found.rivals:
@@ -208,6 +208,11 @@ def _explain_undetermined(structure: Structure) -> str:
         table[tuple(fits.pairs.T)] = table[tuple(fits.pairs[:, ::-1].T)] = values
     nearest = turn[np.arange(bodies), of_pairs.argmin(axis=1)]
     if not median(nearest, empty=0.0) > MOVED_TURN_RAD:
+        if median(structure.turn, empty=0.0) > MOVED_TURN_RAD:
+            return (
+                "the bodies turn in the room, but hardly against one another, so that nothing tells which are "
+                "connected; bend every joint through its range, or give the tree"
+            )
         return (
             "nothing moved enough to tell which bodies are connected; move every joint through its range, or give the "
             "tree"

@@ -458,10 +458,12 @@ def _match(take: Take, first: Take) -> Take:
         name = (missing or extra)[0]
         near = difflib.get_close_matches(name, extra, 1, 0.4) if missing else []
         hint = f"; is '{near[0]}' the same sensor? rename it, or" if near else ";"
+        strangers = not set(first.names) & set(take.names)  # a file for each sensor, as TUM trajectories are
+        also = ", or as recorded at one time: --together a=FILE b=FILE ({'a': file, 'b': file})" if strangers else ""
         has, lacks = (first, take) if missing else (take, first)
         owner = ", ".join(has.sources) or ("the first take" if has is first else "a later take")
         raise CondyleError(
-            f"sensor '{name}' of {owner} is missing here{hint} fit the takes one by one",
+            f"sensor '{name}' of {owner} is missing here{hint} fit the takes one by one{also}",
             code="bodies-differ",
             path=", ".join(lacks.sources) or None,
             body=name,

@@ -7,7 +7,7 @@ import numpy as np
 from ..findings import Finding, Severity, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints
-from ..maths.series import find_held_frames, find_known_around
+from ..maths.series import find_held_frames, find_known_around, segment_slices
 from ..maths.spool import copy_array, over_frames, zeros
 from ..model.take import Take
 
@@ -59,10 +59,7 @@ def describe_gaps(take: Take, frames: Bools, code: str) -> list[Finding]:
         count = int(rows.sum())
         if not count:
             continue
-        before, after = find_known_around(~rows, take.segment)
-        # A gap lasts from the sample before it to the one after it, as far as there are such samples.
-        ends = np.clip(np.stack([before, after]), 0, take.frames - 1)
-        seconds = float((take.time[ends[1]] - take.time[ends[0]])[rows].max())
+        seconds = _measure_longest(take, rows)
         first = int(np.argmax(rows))
         lost = f"{name} was not seen in {many(count, 'frame')} from frame {first} on, for up to {seconds:.2g} s"
         way, severity = _GAP_WORDS[code]
@@ -72,6 +69,19 @@ def describe_gaps(take: Take, frames: Bools, code: str) -> list[Finding]:
         time = (float(take.time[rows][0]), float(take.time[rows][-1])) if take.timed else None
         findings.append(Finding(code, severity, text, (name,), time, seconds, "s", first, count))
     return findings
+
+
+def _measure_longest(take: Take, rows: Bools) -> float:
+    """How long the longest run of `rows` (n,) lasts [s]: from the frame before it to the one after it, as far as its
+    segment has such frames.
+    """
+    before, after = find_known_around(~rows, take.segment)
+    longest = 0.0
+    for part in segment_slices(take.segment):
+        time, lost = take.time[part], rows[part]
+        first, last = np.clip(np.stack([before[part], after[part]]) - part.start, 0, len(time) - 1)
+        longest = max(longest, float((time[last] - time[first])[lost].max(initial=0.0)))
+    return longest
 
 
 def find_lone_runs(take: Take, frames: Bools, longest: float) -> Bools:

@@ -35,7 +35,7 @@ from ..model.progress import begin_step, tell_share
 from ..model.skeleton import ONE_AXIS, Skeleton
 from ..model.take import UNTIMED_RATE, Take
 from ..model.values import dataclass
-from .bridging import bridge_turn, describe_gaps, find_lone_runs
+from .bridging import bridge_line, bridge_turn, describe_gaps, find_lone_runs
 from .play import BRIDGED_GAP_MAX_S, bridge
 from .pose_solver import Problem, State, measure_errors, solve
 from .rails import follow_threads, keep_on_rails, remove_threads, turn_threads
@@ -378,11 +378,26 @@ class _SensorRun(_Run):
             lost = (~beyond & ~short) | self._find_unplaced()
             R[lost] = np.nan
             p[lost[:, columns]] = np.nan
+            closed = _bridge_free(take, R, p, columns, longest_gap)
             findings += describe_gaps(take, ~take.seen & beyond, "gap-inferred")
-            findings += describe_gaps(take, short & ~beyond, "gap-bridged")
-            findings += describe_gaps(take, lost, "gap-left")
+            findings += describe_gaps(take, (short & ~beyond & ~lost) | closed, "gap-bridged")
+            findings += describe_gaps(take, lost & ~closed, "gap-left")
         findings += _describe_outliers(take, self.out)
         return time_motion(self.skeleton, take, seal(R), seal(p), tuple(findings))
+
+
+def _bridge_free(take: Take, R: Floats, p: Floats, columns: Sequence[int], longest_gap: float) -> Bools:
+    """(n, m) the poses of free bodies that are lost for a short time; R (n, m, 3, 3) and p (n, k, 3) are filled there.
+
+    Nothing else of its figure tells where such a body is, so it goes straight from where it was solved to where it is
+    solved again.
+    """
+    closed = zeros((take.frames, take.bodies), np.bool_)
+    for k, body in enumerate(columns):
+        if np.isnan(p[:, k]).any():
+            R[:, body], closed[:, body], _ = bridge_turn(take, R[:, body], longest_gap)
+            p[:, k] = bridge_line(take, p[:, k], closed[:, body])
+    return closed
 
 
 def _settle_threads(run: _SensorRun, take: Take, slide: Floats) -> None:

@@ -17,7 +17,7 @@ from ..maths.arrays import Floats
 from ..maths.spool import blocks, hide, over_frames
 from ..maths.threads import limit_threads
 from ..model.field import Rod
-from ..model.recording import QUATERNIONS, Bodies, Recording, to_take
+from ..model.recording import QUATERNIONS, Bodies, Convention, Recording, to_take
 from ..model.take import CENTRE, FARTHEST, BodyMarker, Take, join
 from ..model.values import dataclass
 from .convention import Diagnosis, apply_diagnosis, diagnose
@@ -248,6 +248,17 @@ def _alike(recordings: Sequence[Recording]) -> bool:
     return all(one.convention == recordings[0].convention for one in recordings)
 
 
+def _share_convention(recordings: Sequence[Recording]) -> Convention | None:
+    """The convention that all files have, stated as far as each states it: of two logs of one program one may have a
+    line of comment. None where their numbers mean different things.
+    """
+    said = [one.convention for one in recordings]
+    stated = frozenset.intersection(*(one.stated for one in said))
+    guessed = frozenset.union(*(one.guessed for one in said))
+    shared = [replace(one, stated=stated, guessed=guessed) for one in said]
+    return shared[0] if all(one == shared[0] for one in shared) else None
+
+
 def _side_by_side(recordings: Sequence[Recording]) -> list[Recording]:
     """Files of one body each, recorded at the same time, as one recording of several bodies on a common clock."""
     bodies = [one.bodies for one in recordings]
@@ -255,7 +266,8 @@ def _side_by_side(recordings: Sequence[Recording]) -> list[Recording]:
     clocks = [one.time for one in recordings if one.time is not None and one.frames]
     if len(recordings) < 2 or not len(recordings) == len(names) == len(set(names)) == len(clocks):
         return list(recordings)
-    if recordings[0].convention.rotation not in QUATERNIONS or not _alike(recordings):
+    convention = _share_convention(recordings)
+    if convention is None or convention.rotation not in QUATERNIONS:
         return list(recordings)
     shared = min(clock[-1] for clock in clocks) - max(clock[0] for clock in clocks)
     if shared < SIDE_BY_SIDE_MIN_SHARE * min(clock[-1] - clock[0] for clock in clocks):
@@ -274,6 +286,7 @@ def _side_by_side(recordings: Sequence[Recording]) -> list[Recording]:
             first,
             source=", ".join(one.source for one in recordings),
             bodies=Bodies(tuple(names), position, orientation),
+            convention=convention,
             markers=None,
             time=np.asarray(time),
             segment=None,

@@ -156,7 +156,8 @@ def _describe_limbs(
 ) -> list[Finding]:
     """Odd lengths, unless `before` says that all of them are, and sides or names that are exchanged."""
     sized = any(finding.code == "implausible-size" for finding in before)
-    odd = [] if sized else find_odd_limbs(take.names, joints, limbs)
+    solved = any(finding.code == "solved-poses" for finding in take.findings)
+    odd = [] if sized else find_odd_limbs(take.names, joints, limbs, solved=solved)
     return [*odd, *find_mirrored(take, joints), *find_exchanged_names(take.names, joints)]
 
 

@@ -42,8 +42,13 @@ CROSSED_MAX_COSINE = (
 )  # as a rule, hips against shoulders, left to right: 120 deg; 37 recorded takes have 0.71 or more
 
 
-def find_odd_limbs(bodies: Sequence[str], joints: Sequence[Joint], limbs: Sequence[Limb]) -> list[Finding]:
-    """A finding where lengths of named limbs, with their intervals, lie outside of what people have."""
+def find_odd_limbs(
+    bodies: Sequence[str], joints: Sequence[Joint], limbs: Sequence[Limb], *, solved: bool = False
+) -> list[Finding]:
+    """A finding where lengths of named limbs, with their intervals, lie outside of what people have.
+
+    solved  the poses are those of a skeleton, which has no skin
+    """
     segments = find_segments(bodies, [(joint.parent, joint.child) for joint in joints])
     odd = []
     for limb in limbs:
@@ -52,10 +57,11 @@ def find_odd_limbs(bodies: Sequence[str], joints: Sequence[Joint], limbs: Sequen
             continue
         low, high = (limb.length if end is None else end for end in (limb.low, limb.high))
         usual = TYPICAL[segment.part]
-        if high < LIMB_MIN_SHARE * usual or low > LIMB_MAX_SHARE * usual:
+        meet = limb.between == "axes"  # two axes may meet, as an elbow's and that about which the forearm twists
+        if (high < LIMB_MIN_SHARE * usual and not meet) or low > LIMB_MAX_SHARE * usual:
             odd.append((limb.body, limb.length, usual))
     if not odd:
-        return _find_wide_hips(segments, joints, limbs)
+        return _find_wide_hips(segments, joints, limbs, solved)
     said = [
         f"{body} is {1000 * length:.3g} mm long (an adult's is about {1000 * usual:.0f})" for body, length, usual in odd
     ]
@@ -67,7 +73,9 @@ def find_odd_limbs(bodies: Sequence[str], joints: Sequence[Joint], limbs: Sequen
     return [Finding("implausible-size", "warning", text, names, value=odd[0][1], unit="m")]
 
 
-def _find_wide_hips(segments: Mapping[str, Segment], joints: Sequence[Joint], limbs: Sequence[Limb]) -> list[Finding]:
+def _find_wide_hips(
+    segments: Mapping[str, Segment], joints: Sequence[Joint], limbs: Sequence[Limb], solved: bool
+) -> list[Finding]:
     """A finding where the hips, with their interval, are farther apart than people's."""
     sides = {body: one.side for body, one in segments.items() if one.part == "thigh"}
     above = {joint.child: joint.parent for joint in joints}
@@ -76,11 +84,14 @@ def _find_wide_hips(segments: Mapping[str, Segment], joints: Sequence[Joint], li
             continue
         ends = {above[child] if child == limb.body else child for child in (limb.from_joint, limb.to_joint)}
         if {sides.get(end) for end in ends} == {"l", "r"}:
-            text = (
-                f"the hips are {1000 * limb.length:.0f} mm apart, people's are {1000 * HIPS_MAX_M:.0f} at most: in "
-                "this motion the skin of pelvis and thighs moves with the legs, and these are not the bones' hips; "
-                "record each leg swung in circles, and fit that take"
-            )
+            text = f"the hips are {1000 * limb.length:.0f} mm apart, people's are {1000 * HIPS_MAX_M:.0f} at most: "
+            if solved:
+                text += "the skeleton on which these poses were solved has them there; check the unit (--unit)"
+            else:
+                text += (
+                    "in this motion the skin of pelvis and thighs moves with the legs, and these are not the bones' "
+                    "hips; record each leg swung in circles, and fit that take"
+                )
             return [Finding("implausible-size", "warning", text, (limb.body,), value=limb.length, unit="m")]
     return []
 

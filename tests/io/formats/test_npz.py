@@ -123,6 +123,7 @@ def test_a_missing_array_is_named_with_those_that_are_there(path: Path, rng: np.
     assert error.code == "missing-array"
     assert f"no array '{key}'; the file holds" in error.text
     assert "other" in error.text
+    assert error.text.endswith("give its poses to condyle.Take.from_poses and save them with condyle.write_take")
 
 
 @pytest.mark.parametrize(

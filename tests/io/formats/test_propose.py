@@ -189,6 +189,33 @@ def test_four_columns_of_unit_length_are_a_quaternion_whatever_their_names(path:
     assert "rotation" not in toml
 
 
+def test_a_quaternion_whose_columns_are_named_has_the_order_of_the_names(path: Path) -> None:
+    p, R = motion(1)
+    head = "#timestamp, p_RS_R_x [m], p_RS_R_y [m], p_RS_R_z [m], q_RS_w [], q_RS_x [], q_RS_y [], q_RS_z []\n"
+    toml, found = proposed(written(path, np.arange(FRAMES) / 50, p, rotation.to_quaternion(R), head=head))
+    assert toml["bodies"]["log"]["orientation"] == ["q_RS_w []", "q_RS_x []", "q_RS_y []", "q_RS_z []"]
+    assert '# rotation = "wxyz"  # as the columns are named' in (found.toml or "")
+    convention = read_as_proposed(path).convention
+    assert (convention.rotation, convention.stated) == ("wxyz", {"rotation"})
+
+
+def test_force_plates_are_no_markers(path: Path) -> None:
+    p, _ = motion(2)
+    head = "TimeStamp,RHEE.PosX,RHEE.PosY,RHEE.PosZ,FP1.ForX,FP1.ForY,FP1.ForZ\n"
+    toml, found = proposed(written(path, np.arange(FRAMES) / 50, p, head=head))
+    assert list(toml["markers"]) == ["RHEE"]
+    assert "not used: FP1.ForX, FP1.ForY, FP1.ForZ" in found.reasons
+
+
+def test_points_of_two_coordinates_are_not_cut_into_threes(path: Path) -> None:
+    p, _ = motion(4)
+    head = ",".join(f"{name}.Pos{axis}" for name in ("RSHO", "RGTRO", "RLEK", "RLM", "RHEE", "RMT5") for axis in "XY")
+    found = propose(written(path, p, head=head + "\n"))
+    assert found is not None
+    assert found.toml is None
+    assert "of less than three coordinates, such as RSHO" in found.reasons[0]
+
+
 def test_a_row_per_sensor_is_proposed_as_such(path: Path) -> None:
     lines = [f"{k // 2 / 50},{k % 2},{k},2,3,1,0,0,0\n" for k in range(40)]
     path.write_text("time,sensor,x,y,z,qw,qx,qy,qz\n" + "".join(lines))

@@ -270,6 +270,33 @@ def test_a_loop_of_transforms_is_an_error(bag: Callable[..., Recording]) -> None
     assert error.value.code == "tf-loop"
 
 
+def test_a_topic_with_the_name_of_its_own_frame_is_a_body_and_no_loop(bag: Callable[..., Recording]) -> None:
+    lines: list[Line] = []
+    for k in range(6):
+        stamp = START + k * SECOND // 100
+        lines += [("truth", POSE, stamp, (stamp, "truth", None, motion(k)))]
+        lines += [("guess", POSE, stamp, (stamp, "truth", None, motion(k, 1.0)))]
+    recording = bag(lines)
+    assert recording.bodies is not None
+    assert recording.bodies.names == ("truth", "guess")
+    assert codes(recording) == []
+    np.testing.assert_array_equal(poses(recording, "guess")[0], [motion(k, 1.0)[0] for k in range(6)])
+
+
+def test_a_topic_with_the_name_of_a_frame_takes_nothing_from_what_hangs_on_the_frame(
+    bag: Callable[..., Recording],
+) -> None:
+    mount: Pose = ((1.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+    lines = [tf(0, ("room", "base", mount), topic="/tf_static"), *[tf(k, ("base", "a", motion(k))) for k in range(5)]]
+    for k in range(9):
+        stamp = START + k * SECOND // 100
+        lines.append(("base", POSE, stamp, (stamp, "map", None, motion(k, 2.0))))
+    recording = bag(lines)
+    assert recording.facts["world"] == "room"
+    np.testing.assert_allclose(poses(recording, "a")[0][:, 0], [1 + motion(k)[0][0] for k in range(5)], atol=EXACT)
+    assert [(one.code, one.bodies) for one in recording.findings] == [("frames-left-out", ("base in map",))]
+
+
 def test_a_frame_with_two_parents_keeps_the_one_it_had_longest(bag: Callable[..., Recording]) -> None:
     lines = two_trackers() + [tf(k, ("hand", "hip", motion(k))) for k in range(5, 8)]
     recording = bag(lines)

@@ -42,6 +42,7 @@ def test_a_file_is_described_by_its_first_bytes(head: bytes, words: str) -> None
         (b"a,b,c,d\n", False, True),
         (b"# only\n# comments\n", False, True),
         (b"words\n", False, False),
+        (b'{"Frames":\n[\n[1, 2, 3, 4],\n[5, 6, 7, 8],\n[5, 6, 7, 8]\n]}\n', False, False),
         (b"\x00\x01", False, False),
     ],
 )

@@ -44,6 +44,8 @@ def columns(pattern: str, parts: str) -> list[str]:
         ("el", "", "angle", "Y"),
         ("Rot[4]", "", "matrix", "4"),
         ("arm.r12", "arm", "matrix", "12"),
+        ("hand_x [mm]", "hand", "place", "x"),
+        ("FP1.PosX", "FP1", "position", "x"),
     ],
 )
 def test_a_name_says_of_whom_and_what_it_is(name: str, owner: str, kind: str, part: str) -> None:
@@ -53,7 +55,21 @@ def test_a_name_says_of_whom_and_what_it_is(name: str, owner: str, kind: str, pa
 
 
 @pytest.mark.parametrize(
-    "name", ["", "note", "headset_vel_x", "hand_angularVel_y", "acc_x", "gyr_z", "force_x", "q7", "max", "x" * 300]
+    "name",
+    [
+        "",
+        "note",
+        "headset_vel_x",
+        "hand_angularVel_y",
+        "acc_x",
+        "gyr_z",
+        "force_x",
+        "q7",
+        "max",
+        "x" * 300,
+        "FP1.CopX",
+        "FP2.MomZ",
+    ],
 )
 def test_other_names_say_nothing(name: str) -> None:
     assert read_column_name(name) is None

@@ -18,7 +18,7 @@ from ..tables.long_rows import gather_frames, number_sensors
 from ..tables.rows import describe_truncation, read_number
 from ..tables.table import Table, find_table
 from ..tables.text import read_text
-from ..tables.vocabulary import TIME_UNITS, read_column_name
+from ..tables.vocabulary import TIME_UNITS, read_column_name, read_named_order
 
 MOST_SENSORS = 1000
 NO_WHOLE_ROW = "not a single whole row of numbers"
@@ -211,7 +211,7 @@ def _find_convention(columns: ColumnMap, bodies: Sequence[MappedThing]) -> Conve
         first = with_turn[0]
         kind = USUAL_ROTATION[len(first.orientation)]
         guessed = {"rotation"}
-        named = _find_named_order(first.orientation)
+        named = read_named_order([column if isinstance(column, str) else None for column in first.orientation])
         if kind in QUATERNIONS and named in QUATERNIONS:
             kind, stated, guessed = named, {"rotation"}, set()
         elif kind in QUATERNIONS and named == "0123":  # the scalar first, by custom
@@ -231,12 +231,6 @@ def _find_convention(columns: ColumnMap, bodies: Sequence[MappedThing]) -> Conve
             raise columns.fault(f"{item.key} orientation", text)
     convention = Convention(rotation=kind or "wxyz", stated=frozenset(stated), guessed=frozenset(guessed))
     return convention.but(given=True, **given) if given else convention
-
-
-def _find_named_order(columns: Sequence[Column]) -> str:
-    """wxyz, 0123 or ZYX where the names of the columns say so; a question mark for a name that says nothing."""
-    parts = [read_column_name(column) if isinstance(column, str) else None for column in columns]
-    return "".join("?" if part is None else part.part for part in parts)
 
 
 def _find_sensors(

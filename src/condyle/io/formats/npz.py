@@ -98,7 +98,8 @@ def _find_members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
         if name not in there and name not in _OPTIONAL:
             some = sorted(there)[:10]
             listed = ", ".join([*some, "..."] if len(there) > len(some) else some) or "nothing"
-            raise CondyleError(f"no array '{name}'; the file holds {listed}", code="missing-array")
+            way = "give its poses to condyle.Take.from_poses and save them with condyle.write_take"
+            raise CondyleError(f"no array '{name}'; the file holds {listed}; {way}", code="missing-array")
     return {name: there[name] for name in _SHAPES if name in there}
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import CondyleError
-from ...findings import list_some
+from ...findings import list_some, many
 from ...maths.arrays import Floats
 from ...model.recording import QUATERNIONS
 from ...model.values import dataclass
@@ -17,7 +17,7 @@ from ..tables.guess import find_quaternions, find_time_unit, guess
 from ..tables.rows import read_number
 from ..tables.table import TRUTHS, Table, find_table
 from ..tables.text import first_block, to_utf8, unify_line_ends
-from ..tables.vocabulary import TIME_UNITS, ColumnMeaning, Thing, read_column_names
+from ..tables.vocabulary import TIME_UNITS, ColumnMeaning, Thing, read_column_name, read_column_names, read_named_order
 from ..toml_file import spell_key, spell_value
 
 PROPOSED_FROM_BYTES = 2**21  # of a file that are looked at
@@ -25,6 +25,9 @@ PROPOSED_FROM_ROWS = 5000
 ANGLES_NOTE = "the order of the angles cannot be told from their numbers; try others"
 UNITY_NOTE = "Unity's, as the columns are called; without the mark it is not compared with the motion"
 NAMED_NOTE = "as the columns are named; without the mark it is not compared with the motion"
+FLAT_NOTE = (
+    "the column names speak of points of less than three coordinates, such as {name}; positions in space are needed"
+)
 ORDER_NOTE = 'the order of a quaternion cannot be told from one column group: compare the fit with "{other}"'
 
 
@@ -169,7 +172,10 @@ def _propose_by_names(table: Table, names: ColumnMeaning, values: Floats, stem: 
     as_in_unity = all(thing.kind == "angles" and thing.is_unitys for thing in things)
     if as_in_unity:
         things = tuple(_order_angles(thing) for thing in things)
-    draft.reasons.append(f"the column names speak of {len(things)} {'bodies' if names.bodies else 'markers'}")
+    count = "1 body" if len(things) == 1 else f"{len(things)} bodies"
+    if not names.bodies:
+        count = many(len(things), "marker")
+    draft.reasons.append(f"the column names speak of {count}")
     draft.add_unit()
     kinds = {thing.kind for thing in things if thing.rotation}
     if len(kinds) > 1:
@@ -212,13 +218,30 @@ def _propose_by_numbers(table: Table, names: ColumnMeaning, values: Floats, stem
     found = guess(values, names.time)
     if isinstance(found, str):
         return MapProposal(None, (found,))
+    if (flat := _find_flat_point(table.names, found.poses)) is not None:
+        return MapProposal(None, (FLAT_NOTE.format(name=flat),))
     draft = _Draft(table)
     draft.reasons += found.reasons
     draft.add_unit()
     if found.kind:
-        draft.add_rotation(found.kind, "", values[:, [k for pose in found.poses for k in pose.rotation]])
+        orders = {read_named_order([table.names[k] for k in pose.rotation]) for pose in found.poses}
+        named = orders.pop() if len(orders) == 1 and found.kind == "quaternion" else ""
+        kind = named if named in QUATERNIONS else found.kind
+        draft.add_rotation(kind, "", values[:, [k for pose in found.poses for k in pose.rotation]])
     draft.add_time(found.time if names.time is None else names.time, names.time_unit, values, False)
     for k, pose in enumerate(found.poses):
         name = stem if len(found.poses) == 1 else f"{'body' if found.kind else 'marker'}{k + 1}"
         draft.add_thing(name, pose.position, pose.rotation)
     return draft.proposal()
+
+
+def _find_flat_point(names: Sequence[str], poses: Sequence[Thing]) -> str | None:
+    """Whose x and y some of the columns are by their names, without a z, where markers are cut out of columns across
+    what the names say; None where no names contradict.
+    """
+    for pose in poses:
+        parts = [read_column_name(names[k]) for k in pose.position]
+        owners = [part.owner for part in parts if part is not None and part.owner]
+        if not pose.rotation and len(set(owners)) > 1:
+            return owners[0]
+    return None

@@ -69,15 +69,16 @@ def read(path: Path, options: ReadOptions) -> Recording:
     column = {edge.name: k for k, edge in enumerate(edges_moving)}
     poses: dict[str, tuple[Floats, Floats]] = {}
     for body in moving:
+        above: tuple[Floats, Floats] | None = None
         for name in reversed(_find_chain(tree, body)):  # from the world down
             if name not in poses:
                 edge = tree[name]
                 local = (
                     _read_standing(edge) if edge.static else (position[:, column[name]], orientation[:, column[name]])
                 )
-                above = poses.get(edge.parent)
                 p, q = local if above is None else _compose(above, local)
                 poses[name] = one_of_many(p, len(tree)), one_of_many(q, len(tree))
+            above = poses[name]
     findings += told + clock
     if bag.cut:
         text = f"the bag ends early; {len(time)} frames come before the cut; copy it again or run its repair tool"
@@ -114,10 +115,13 @@ def _collect_edges(bag: Bag) -> list[_Edge]:
 
 
 def _find_tree(edges: list[_Edge]) -> tuple[dict[str, _Edge], list[Finding]]:
-    """{name: the edge above it}. Of several parents the one with most samples counts; copies and strays are told."""
+    """{name: the edge above it}. Of several parents the one with most samples counts; copies and strays are told.
+
+    A topic may have the name of a frame: frames go first, so that what hangs on them does not lose its place.
+    """
     tree: dict[str, _Edge] = {}
     twice: list[str] = []
-    for edge in sorted(edges, key=lambda edge: (edge.static, -len(edge.rows))):
+    for edge in sorted(edges, key=lambda edge: (not edge.tf, edge.static, -len(edge.rows))):
         if edge.name not in tree:
             tree[edge.name] = edge
         elif edge.parent != tree[edge.name].parent:
@@ -158,9 +162,9 @@ def _find_one_world(tree: dict[str, _Edge]) -> tuple[str, list[str], list[Findin
 
 
 def _find_chain(tree: dict[str, _Edge], name: str) -> list[str]:
-    """The names from this one up to the last below the world."""
+    """The names from this one up to the last below the world: a body that is a topic carries no frame."""
     chain = [name]
-    while (above := tree[chain[-1]].parent) in tree:
+    while (above := tree[chain[-1]].parent) in tree and tree[above].tf:
         if above in chain:
             raise CondyleError(f"the transforms form a loop at '{above[:80]}'", code="tf-loop")
         chain.append(above)

@@ -56,7 +56,9 @@ def describe_content(head: bytes) -> str:
 
 
 def is_table(head: bytes) -> bool:
-    """Whether these bytes hold rows with several numbers each."""
+    """Whether these bytes hold rows with several numbers each; JSON may hold such lines and is none."""
+    if head.lstrip().startswith((b"{", b"[")) and describe_content(head) == "a JSON file":
+        return False
     table = find_table("".join(f"{line}\n" for line in read_head_lines(head)).encode())
     return table is not None and len(table.names) >= 3
 

@@ -53,6 +53,8 @@ SENSORS = (
 _OTHER = re.compile(
     r"(?i)vel(?:ocity)?|acc(?:el\w*)?|gyro?\w*|mag\w*|force|torque|moment|speed|scale|dir(?:ection)?|gaze|forward|dot|rate|std|cov|omega|imu|euler"
 )
+# what a force plate measures: `FP1.CopX`, `FP1.ForX`, `FP2.MomZ` of D-Flow
+_PLATE = re.compile(rf"(?i)(?:.*[\s._:/|\-])?(?:fp|(?:force{NAME_GAP})?plate){NAME_GAP}\d+{NAME_GAP}(?:cop|for|mom)\w*")
 _AXIS_OF = {"roll": "X", "pitch": "Y", "yaw": "Z"}
 _AXIS_OF |= {"heading": "Z", "azimuth": "Z", "azim": "Z", "az": "Z", "elevation": "Y", "elev": "Y", "el": "Y"}
 ENGINE_TURNS = ("rot", "rotation", "rotations")  # a Transform of Unity has a position and a rotation, and of Unreal
@@ -176,9 +178,10 @@ def read_column_names(names: Sequence[str]) -> ColumnMeaning:
 
 @lru_cache(maxsize=4096)
 def read_column_name(name: str) -> NamePart | None:
-    """What one column name says, or None."""
+    """What one column name says, whatever unit stands in brackets behind it, or None."""
     if len(name) > LONGEST_COLUMN_NAME:
         return None
+    name = _BRACKET.sub("", name).strip()
     if matrix := _MATRIX.match(name):
         row, column = matrix["row"], matrix["column"]
         return NamePart(_join_owner(matrix["before"], ""), "matrix", row + (column or ""), "matrix")
@@ -192,7 +195,7 @@ def read_column_name(name: str) -> NamePart | None:
         if pattern is _WORDED and (inner := re.fullmatch(rf"(?i){NAME_GAP}({_WORDS}){NAME_GAP}", middle)):
             word, middle = inner[1].lower(), ""
         last = re.split(r"[\s._:/|\-]+|(?<=[a-z0-9])(?=[A-Z])", (groups["before"] + middle).strip(" ._:/|-"))[-1]
-        if _OTHER.fullmatch(last):
+        if _OTHER.fullmatch(last) or _PLATE.fullmatch(groups["before"] + middle):
             return None
         owner = _join_owner(groups["before"], middle, groups["after"])
         if pattern is _TURN:
@@ -205,6 +208,12 @@ def read_column_name(name: str) -> NamePart | None:
             return None if part == "w" else NamePart(owner, "angle", part.upper(), word)
         return NamePart(owner, "rotation", part, word)
     return None
+
+
+def read_named_order(names: Sequence[str | None]) -> str:
+    """wxyz, 0123 or ZYX where the names of these columns say so; a question mark for a name that says nothing."""
+    parts = [None if name is None else read_column_name(name) for name in names]
+    return "".join("?" if part is None else part.part for part in parts)
 
 
 def read_tracker_name(name: str) -> tuple[str | None, int | None, str | None]:
