@@ -26,8 +26,8 @@ MACHINE_ROWS = 2000  # frames that tell a kind, spread over the take
 MACHINE_OFF_RATIO = 0.03  # what a kind does not allow over what it does; hinges of people have 0.06 and more
 UNIVERSAL_MIN_TURN_RAD = np.radians(3.0)  # rms about the second axis, from which on there are two
 UNIVERSAL_MAX_COSINE = 0.7  # of the angle between the two axes: nearer ones are one
-# Rounds of finding one axis after the other, at most. Nothing tells before which of the starts will get below the limit:
-# of 40 simulated universal joints in noise 2 are balls, and 13 where starts that fall slowly are given up. [by machines]
+# Rounds of finding one axis after the other, at most. Nothing tells before which start will get below the limit: of 40
+# simulated universal joints in noise 2 are balls, and 13 where starts that fall slowly are given up.
 UNIVERSAL_ROUNDS = 40
 UNIVERSAL_SETTLED_SHARE = 1e-12  # of what is left, by which a round must lower it for another
 SCREW_MIN_SHARE = 0.9  # of a hinge's square gap beyond the noise that a thread must explain
