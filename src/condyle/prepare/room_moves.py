@@ -9,7 +9,7 @@ import numpy as np
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
-from ..maths.spool import over_frames, seal
+from ..maths.spool import empty, over_frames, seal
 from ..model.take import Take
 
 ROOM_JUMP_MIN_USUAL = 8.0  # times what a sensor usually leaves its path from frame to frame, from which it jumps
@@ -63,7 +63,8 @@ def _measure_jumps(take: Take) -> Floats:
         return np.asarray(np.linalg.norm(c - b - 0.5 * ((b - a) + (d - c)), axis=2))
 
     p, n = take.p_world_body, take.frames
-    off = np.full((n, take.bodies), np.nan)
+    off = empty((n, take.bodies))
+    off[:2] = off[-1:] = np.nan
     off[2:-1] = over_frames(measure, *(p[k : n - 3 + k] for k in range(4)))
     off[2:-1][take.segment[3:] != take.segment[:-3]] = np.nan
     return off
