@@ -30,7 +30,7 @@ FOUND = [
     ("folders", "november", (271,)),
     ("folders", "autumn", (6113,)),
     ("folders", "winter", (6164, 6737)),
-    ("folders", "summer", (41664, 138916)),
+    ("folders", "summer", (41664, 138916, 202918, 206159)),
     ("options", "november", (1044,)),
     ("poses", "unbreakable", (1983,)),
     ("poses", "final", (311, 857)),

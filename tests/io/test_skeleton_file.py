@@ -100,6 +100,8 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
         ("axis_child", None, "is a hinge without its axis"),
         ("residual", 1e200, "has a length that no figure has"),
         ("travel", -1e20, "has a length that no figure has"),
+        ("coverage", {"rotation": [1e308, 0.1, 0.0], "passing": None}, "turns as no joint does"),
+        ("play", -1.0, "turns as no joint does"),
         ("axis_covariance", (-np.eye(6)).tolist(), "has a covariance that is none"),
     ],
 )

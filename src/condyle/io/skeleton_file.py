@@ -22,6 +22,7 @@ from .folder import check_ids, read_checked, read_manifest
 SKELETON_VERSION = 2  # of what is written; version 1 is read as well
 SKELETON_FILE_MOST_BYTES = 2**26  # of a skeleton.json: a fit of 64 bodies with 10,000 findings takes 5 MB
 AXIS_MAX_OFF = 1e-6  # of the squared length of an axis from 1
+TURN_MAX_RAD = 100.0  # rms of a joint's turn and play, which no rotation about a mean exceeds: it has pi at most
 
 
 @cache
@@ -70,8 +71,8 @@ def from_json(data: bytes, *, path: str | Path | None = None) -> Skeleton:
 
 
 def _check_joint(joint: Joint, path: str | Path | None) -> None:
-    """Raises where a joint is so far away that it is none, or its axis is missing or no direction, a length of it none
-    or its covariance none.
+    """Raises where a joint is so far away that it is none, or its axis is missing or no direction, a length or a turn of
+    it none or its covariance none.
     """
     lengths = (joint.residual, joint.explained, joint.line_95, joint.pitch, joint.travel)
     sides = (joint.axis_child, joint.axis_parent)
@@ -84,6 +85,8 @@ def _check_joint(joint: Joint, path: str | Path | None) -> None:
         what = f"is a {joint.kind} without its axis"
     elif not all(abs(length) < FARTHEST for length in lengths if length is not None):
         what = "has a length that no figure has"
+    elif not all(0 <= turn <= TURN_MAX_RAD for turn in (*joint.rotation, joint.play or 0.0)):
+        what = "turns as no joint does"
     elif not all(is_covariance(V) for V in (joint.covariance, joint.axis_covariance) if V is not None):
         what = "has a covariance that is none"
     else:
