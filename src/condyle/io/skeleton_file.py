@@ -71,8 +71,8 @@ def from_json(data: bytes, *, path: str | Path | None = None) -> Skeleton:
 
 
 def _check_joint(joint: Joint, path: str | Path | None) -> None:
-    """Raises where a joint is so far away that it is none, or its axis is missing or no direction, a length or a turn of
-    it none or its covariance none.
+    """Raises where a joint is so far away that it is none, its axis is missing or no direction, or a length or a turn
+    of it or its covariance is none.
     """
     lengths = (joint.residual, joint.explained, joint.line_95, joint.pitch, joint.travel)
     sides = (joint.axis_child, joint.axis_parent)
