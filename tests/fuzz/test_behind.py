@@ -53,7 +53,7 @@ FOUND = [
     ("logs", "october", (4166,)),
     ("logs", "december", (872,)),
     ("logs", "harvest", (2328, 6328)),
-    ("logs", "november", (7576, 33930)),
+    ("logs", "november", (7576, 33930, 40203)),
     ("verbs", "november", (9598, 11375, 12191)),
     ("poses", "harvest", (29207,)),
     ("poses", "frost", (31238,)),

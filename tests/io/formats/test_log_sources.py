@@ -50,6 +50,15 @@ def frames_of(device: np.ndarray, arrival: np.ndarray, clock: str = "device") ->
     )
 
 
+def test_times_that_are_none_come_first_and_nothing_warns() -> None:
+    for none in (np.inf, np.nan, -np.inf, 1e300):
+        same = frames_of(np.array([none, 1.0, 2.0]), np.arange(3.0))
+        assert put_in_order(same) == (same, [])
+        late, told = put_in_order(frames_of(np.array([none, 2.0, 1.5]), np.arange(3.0)))
+        assert late.device[1:].tolist() == [1.5, 2.0]
+        assert [one.code for one in told] == ["frames-reordered"]
+
+
 def test_times_of_a_device_that_drifts_are_found_to_half_a_millisecond(rng: np.random.Generator) -> None:
     true = np.arange(0, 600, 0.01)
     device = 500 + true * (1 - 1e-4)

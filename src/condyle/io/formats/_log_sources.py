@@ -33,7 +33,8 @@ def put_in_order(source: SourceFrames) -> tuple[SourceFrames, list[Finding]]:
     """
     if source.layout.clock != "device" or not len(source.device):
         return source, []
-    device = np.where(np.isfinite(source.device), source.device, -np.inf)
+    known = np.abs(source.device) < LATEST
+    device = np.where(known, source.device, -LATEST)  # what is no time came first
     behind = np.maximum.accumulate(device) - device
     starts = _find_restarts(device)
     if not starts.any() and not behind.any():
