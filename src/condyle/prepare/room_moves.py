@@ -9,7 +9,7 @@ import numpy as np
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
-from ..maths.spool import over_frames, seal
+from ..maths.spool import empty, over_frames, seal
 from ..model.take import Take
 
 ROOM_JUMP_MIN_USUAL = 8.0  # times what a sensor usually leaves its path from frame to frame, from which it jumps
@@ -47,9 +47,13 @@ def find_room_moves(take: Take) -> dict[int, tuple[Floats, Floats]]:
     if take.bodies < 2 or take.frames < 2 * ROOM_JUMP_REACH + 2:
         return {}
     off = _measure_jumps(take)
-    with np.errstate(invalid="ignore"):
-        likely = 2 * (off > ROOM_JUMP_MIN_USUAL * median(off)).sum(axis=1) > np.isfinite(off).sum(axis=1)
-    found = {}
+    bar = ROOM_JUMP_MIN_USUAL * median(off)
+
+    def jump_most(part: Floats) -> Bools:
+        with np.errstate(invalid="ignore"):
+            return np.asarray(2 * (part > bar).sum(axis=1) > np.isfinite(part).sum(axis=1))
+
+    likely, found = over_frames(jump_most, off), {}
     for frame in np.flatnonzero(likely).tolist():
         if _is_sudden(off, frame) and (move := _fit_move(take, frame)) is not None:
             found[frame] = move
@@ -63,7 +67,8 @@ def _measure_jumps(take: Take) -> Floats:
         return np.asarray(np.linalg.norm(c - b - 0.5 * ((b - a) + (d - c)), axis=2))
 
     p, n = take.p_world_body, take.frames
-    off = np.full((n, take.bodies), np.nan)
+    off = empty((n, take.bodies))
+    off[:2] = off[-1:] = np.nan
     off[2:-1] = over_frames(measure, *(p[k : n - 3 + k] for k in range(4)))
     off[2:-1][take.segment[3:] != take.segment[:-3]] = np.nan
     return off
