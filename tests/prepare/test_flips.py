@@ -7,7 +7,7 @@ import pytest
 
 from condyle.maths import rotation
 from condyle.model.take import BodyMarker, Take, join
-from condyle.prepare.flips import _ways_across, find_flips
+from condyle.prepare.flips import _count_between, _ways_across, find_flips
 from condyle.simulate import Disturbances, human, simulate
 from tests.make.disturbed import recentre
 
@@ -235,3 +235,10 @@ def test_a_room_that_is_moved_has_no_flips_and_a_transmitter_that_changes_sides_
     flips = find_flips(mirrored(take, np.tile(np.arange(take.frames)[:, None] >= middle + 50, (1, take.bodies))))
     assert flips is not None
     assert flips[0].any(axis=0).all()
+
+
+def test_a_way_has_as_many_samples_whenever_its_clock_began() -> None:
+    """At 25, 50 and 100 Hz it had one more where the clock began late, by its rounding."""
+    for rate, count in ((10, 0), (12.5, 0), (25, 1), (50, 3), (100, 7), (240, 8)):
+        for began in (0.0, 1000.0, 1e5):
+            assert _count_between(began + np.arange(500) / rate) == count, (rate, began)

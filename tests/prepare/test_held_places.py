@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle.maths import rotation
+from condyle.maths import rotation, spool
 from condyle.model.motion import forward
 from condyle.model.take import BodyMarker, Take
 from condyle.prepare.dropouts import prepare
 from condyle.prepare.held_places import add_held_turns, find_held_places, find_held_turns
 from condyle.prepare.repeats import find_repeats
+from condyle.result.profile import make_profile
 from condyle.simulate import Disturbances, World, human, simulate
 
 NOISE = Disturbances(position_noise=0.001, orientation_noise=np.radians(0.3))
@@ -234,6 +235,25 @@ def test_a_fit_is_played_by_the_orientation_where_the_place_was_held() -> None:
     fit = condyle.fit(take, intervals=False)
     off = forward(fit.skeleton, fit.motion).p_world_body - world.truth.p_world_body
     assert np.sqrt(np.mean(np.sum(off[marks] ** 2, axis=-1))) < 0.004
+
+
+def test_a_fit_whose_lengths_a_profile_holds_is_played_by_the_orientation_as_well() -> None:
+    """`solve` by a profile played a later take without it."""
+    world = figure("walk")
+    take, marks = hold(world.take, *HELD[:2], HELD[3])
+    profile = make_profile([condyle.fit(world.take).skeleton])[0]
+    played = condyle.solve(take, profile=profile)
+    off = forward(played.skeleton, played.motion).p_world_body - world.truth.p_world_body
+    assert np.sqrt(np.mean(np.sum(off[marks] ** 2, axis=-1))) < 0.004
+
+
+def test_held_turns_of_a_long_take_are_held_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    take, _ = hold(figure().take, *HELD)
+    ready = prepare(take)
+    monkeypatch.setattr(spool, "largest_in_memory", lambda: 1_000_000)
+    turns = find_held_turns(take, ready)
+    assert turns is not None
+    assert spool.is_spooled(turns)
 
 
 def test_held_turns_are_those_of_the_frames_that_are_left_and_of_sensors_that_were_left_alone() -> None:

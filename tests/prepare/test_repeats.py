@@ -92,3 +92,12 @@ def test_a_stop_is_one_by_its_turn_as_well_as_by_its_step(rng: np.random.Generat
     p = stop_at(1e-5, 0.01 * np.ones(200))[:, None, None] * [1.0, 0, 0]
     take = Take(["a"], np.arange(len(angle)) / 50, R, p)
     assert find_runs(take, 0, find_repeats(take)[0][:, 0]).find_cut_off()[-1]
+
+
+def test_what_brakes_before_it_stops_comes_to_rest_by_itself(rng: np.random.Generator) -> None:
+    """Machines whose poses are known without noise lost the rows in which they park, after 40 moves or more."""
+    steps = rng.uniform(0.0001, 0.02, 400)
+    for phase in (0.5, 0.7, 0.99):
+        braking = 0.0025 * np.diff((np.arange(6) + phase) ** 2)[::-1]
+        assert not cut_off(stop_at(0.0025 * phase**2, np.append(steps, braking)))
+        assert cut_off(stop_at(0.004, np.append(steps, braking)))  # in the midst of it

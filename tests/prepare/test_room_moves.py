@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle.maths import rotation
+from condyle.maths import rotation, spool
 from condyle.model.take import Take
-from condyle.prepare.room_moves import find_room_moves, undo_room_moves
+from condyle.prepare.room_moves import _measure_jumps, find_room_moves, undo_room_moves
 from tests.make.disturbed import recentre, world
 
 DEVICES = ("head", "l_hand", "r_hand", "pelvis", "chest")
@@ -64,3 +64,10 @@ def test_few_frames_have_no_room_that_moves(frames: int) -> None:
     assert undo_room_moves(take) is take
     gone = take.mask(np.ones_like(take.seen))
     assert undo_room_moves(gone) is gone
+
+
+def test_jumps_of_a_long_take_are_held_on_disk_and_tell_the_same_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    moved = recentre(worn(), MOVES)
+    monkeypatch.setattr(spool, "largest_in_memory", lambda: 10_000)
+    assert spool.is_spooled(_measure_jumps(moved))
+    assert list(find_room_moves(moved)) == list(MOVES)

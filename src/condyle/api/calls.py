@@ -25,7 +25,7 @@ from ..model.scale import Scale
 from ..model.skeleton import Skeleton, Slip
 from ..model.take import Take
 from ..model.values import dataclass
-from .fitted import FilePath, Fit, FramesInMemory, NoFrames, add_findings, load, open_profile
+from .fitted import FilePath, Fit, FramesInMemory, NoFrames, add_findings, change_figure, load, open_profile
 from .sources import Recorded, check_files, list_sources, load_parts, load_take
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def fit_remounted(
         fit_id = make_fit_id(to_json(skeleton), *(str(other.skeleton.fit_id).encode() for other in fits))
         gap, weight, joints = measure_gaps(replace(skeleton, fit_id=fit_id), one.take, one.weight)
         held = replace(skeleton, fit_id=fit_id, joints=joints)
-        found.append(replace(one, skeleton=held, frames=FramesInMemory(held, one.take, gap, weight)))
+        found.append(change_figure(one, held, gap, weight))
     profile = replace(shared.profile, fits=tuple(str(one.skeleton.fit_id) for one in found))
     return Remounted(profile, tuple(found), shared.findings, shared.without)
 

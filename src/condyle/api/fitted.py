@@ -489,8 +489,7 @@ class Fit:
         skeleton = apply_profile(self.skeleton, open_profile(profile))
         gap, weight, joints = measure_gaps(skeleton, self.take, self.weight)
         skeleton = replace(skeleton, joints=joints, fit_id=make_fit_id(to_json(self.skeleton), to_json(skeleton)))
-        frames = FramesInMemory(skeleton, self.take, gap, weight)
-        return replace(self, skeleton=skeleton, frames=frames, folder=None, files=())
+        return change_figure(self, skeleton, gap, weight)
 
     def _folder(self, given: FilePath | None) -> Path:
         if given is None and self.folder is None:
@@ -586,3 +585,10 @@ def add_findings(skeleton: Skeleton, findings: Sequence[Finding]) -> Skeleton:
     if not findings:
         return skeleton
     return add_verdict(replace(skeleton, findings=sort_findings([*skeleton.findings, *findings])))
+
+
+def change_figure(fit: Fit, skeleton: Skeleton, gap: Floats, weight: Floats) -> Fit:
+    """The fit of the same take with another figure, which leaves these gaps (n, J, 3) [m] and weighs them (n, J)."""
+    turns = fit.frames.turns if isinstance(fit.frames, FramesInMemory) else None
+    frames = FramesInMemory(skeleton, fit.take, gap, weight, turns=turns)
+    return replace(fit, skeleton=skeleton, frames=frames, folder=None, files=())

@@ -12,7 +12,7 @@ from ..findings import Finding
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import median, quantile
-from ..maths.series import SHORTEST_STEP_S
+from ..maths.series import SHORTEST_STEP_S, count_frames
 from .units import metres_per
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def pairs_in_time(time: Floats | None, rate: float, segment: Ints | None, frames
         if time is not None and frames > 1:
             steps = np.diff(time[evenly(frames - 1, 10_000)[:, None] + np.arange(2)], axis=1)
             step = float(median(steps[steps > 0], empty=np.inf))
-        apart = round(float(np.clip(np.divide(LEVER_SECONDS, step), 1, max(1, frames))))
+        apart = max(1, count_frames(float(np.divide(LEVER_SECONDS, step)), frames))
     first = evenly(max(0, frames - apart), LEVER_PAIRS)
     later = first + apart
     with np.errstate(over="ignore", invalid="ignore"):

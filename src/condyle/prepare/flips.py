@@ -8,7 +8,7 @@ from ..findings import Finding, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, dot_rows
 from ..maths.robust import median
-from ..maths.series import segment_slices
+from ..maths.series import count_frames, segment_slices
 from ..maths.spool import blocks, hide, over_frames, take_rows
 from ..model.take import Take
 
@@ -27,6 +27,7 @@ GOES_ON_MAX_SHARE = 0.5
 GATHERS_MIN_SHARE = 0.04  # of a step, by which those before and after lead the same way where the sensor goes there
 LEADS_MIN_SHARE = 0.1  # of the first step on that way, by which the one before leads there as well where a limb swings
 WAY_MAX_S = 0.08  # s on the way to the other side: 0.01 s in that log, while what a person swings takes 0.1 s and more
+CLOCK_ROUNDING_SAMPLES = 1e-3  # by which a count is off for the rounding of a clock's numbers; at 1e5 s by 1e-8
 FLIP_MAX_TURN_RAD = 0.2  # rad that an orientation may jump where only the position changed sides
 BOTH_SIDES_MIN_SHARE = 0.4  # of the rarer side, above which nearness to the other sensors decides which one is right
 
@@ -133,7 +134,7 @@ def _count_between(time: Floats) -> int:
     """Samples at most that a way to the other side has, of a sensor sampled at these times (N,) [s]."""
     step = np.diff(time)
     period = float(median(step[step > 0], empty=np.inf))
-    return min(MOST_BETWEEN_SAMPLES, int(WAY_MAX_S / period))
+    return count_frames(WAY_MAX_S / period - CLOCK_ROUNDING_SAMPLES, MOST_BETWEEN_SAMPLES, whole=True)
 
 
 def _ways_across(path: Floats, usual: float, change: Bools, most: int = MOST_BETWEEN_SAMPLES) -> Bools:
@@ -150,7 +151,8 @@ def _ways_across(path: Floats, usual: float, change: Bools, most: int = MOST_BET
         is_between = (np.abs(along) < BETWEEN_MAX_SHARE) & (aside < MIRROR_MAX_SHARE * np.linalg.norm(here))
         count = int(np.argmin(np.append(is_between, False)))
         after = path[k + 1 + count : k + 1 + count + MEDIAN_SAMPLES]
-        if count and len(after) and _mirrors(here, np.median(after, axis=0), usual):
+        # Where the way takes longer the first sample behind it is still between the two: a limb swings.
+        if count and len(after) and _mirrors(here, np.stack([after[0], np.median(after, axis=0)]), usual).all():
             between[k + 1 : k + 1 + count] = True
             change[k + 1 + count] = True
     return between

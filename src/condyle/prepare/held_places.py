@@ -6,7 +6,7 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
-from ..maths.spool import over_frames, seal, take_rows
+from ..maths.spool import empty, is_any_finite, over_frames, seal, take_rows
 from ..model.take import Take
 from .repeats import POLLED_MOST_SAMPLES, REST_MAX_LEAST_STEPS, REST_MAX_STEPS, Runs, find_repeats, find_runs
 
@@ -91,7 +91,8 @@ def find_held_turns(given: Take, ready: Take) -> Floats | None:
     rows = np.flatnonzero(np.isin(before, after))
     if len(rows) != ready.frames or not np.array_equal(before[rows], after):
         return None
-    out = np.full(ready.R_world_body.shape, np.nan)
+    out = empty(ready.R_world_body.shape)
+    out[:] = np.nan
     for k, name in enumerate(ready.names):
         if name in given.names:
             own = given.index(name)
@@ -99,7 +100,7 @@ def find_held_turns(given: Take, ready: Take) -> Floats | None:
             if np.array_equal(take_rows(given.R_world_body[:, own], rows)[seen], ready.R_world_body[seen, k]):
                 out[:, k] = take_rows(turns[:, own], rows)
                 out[seen, k] = np.nan
-    return seal(out) if np.isfinite(out).any() else None
+    return seal(out) if is_any_finite(out) else None
 
 
 def _is_polled(runs: Runs, short: Bools, rounding: float) -> bool:

@@ -15,6 +15,8 @@ REST_MAX_LEAST_STEPS = 6.0  # smallest steps that a sensor with few decimals mak
 # Of 288 simulated takes whose sensor is held to the end from where it is slow 103 were not told, now 4.
 SLOWER_MIN_STEPS = 10  # lengths of steps, shorter than the last, after which a sensor went on: it did not come to rest
 STEP_DECIMALS = 9  # of the length of a step in m, or of a turn: beyond, two differ by rounding
+# What brakes evenly goes a third at most of the step before in its last one, wherever between two samples it stops.
+BRAKED_MAX_SHARE = 1 / 3  # of the step before, up to which the last one is that of what comes to rest by itself
 LONGER_MIN_TIMES = 5.0  # the longest other run, that one with which a recording ends is longer by where it is held
 POLLED_MOST_SAMPLES = 4  # in a run of a sensor that is merely read more often than it measures
 # Chosen on simulated sensors that are read four to eight times for each measurement, with a clock that trembles.
@@ -50,7 +52,8 @@ class Runs:
     def find_cut_off(self) -> Bools:
         """(K,) runs with which a recording ends, of a sensor that went or turned slower often and went on.
 
-        What comes to rest does so in its smallest steps, and what rests by itself has rested before as long.
+        What comes to rest does so in its smallest steps or brakes, as machines do that are known without noise, and
+        what rests by itself has rested before as long.
         """
         ends = np.isnan(self.after(np.where(self.near, self.shift, np.nan))) & (self.length > POLLED_MOST_SAMPLES)
         found = np.zeros(len(ends), dtype=bool)
@@ -60,7 +63,7 @@ class Runs:
         for step in (self.shift, self.turn):
             live = np.round(step[(self.length == 1) & np.isfinite(step)], STEP_DECIMALS)
             slower = np.searchsorted(distinct(live), np.where(self.near, step, 0.0))  # few decimals make few lengths
-            found |= ends & (slower >= SLOWER_MIN_STEPS) & np.isfinite(step)
+            found |= ends & (slower >= SLOWER_MIN_STEPS) & np.isfinite(step) & ~_brakes(step)
         return found
 
     def measure_polled(self) -> float:
@@ -69,6 +72,13 @@ class Runs:
         near = np.abs(self.length - usual) <= POLLED_MAX_OFF * usual
         longest = (1 + POLLED_MAX_OFF) * usual if near.mean() >= POLLED_ALIKE_SHARE else 0.0
         return max(longest, POLLED_MOST_SAMPLES)
+
+
+def _brakes(step: Floats) -> Bools:
+    """(K,) steps of what brakes: those before became shorter one after the other, and this is far shorter still."""
+    last, earlier, first = (np.append(np.full(k, np.nan), step)[: len(step)] for k in (1, 2, 3))
+    with np.errstate(invalid="ignore"):
+        return np.asarray((step <= BRAKED_MAX_SHARE * last) & (last < earlier) & (earlier < first))
 
 
 def find_runs(take: Take, body: int, alike: Bools) -> Runs:

@@ -47,9 +47,13 @@ def find_room_moves(take: Take) -> dict[int, tuple[Floats, Floats]]:
     if take.bodies < 2 or take.frames < 2 * ROOM_JUMP_REACH + 2:
         return {}
     off = _measure_jumps(take)
-    with np.errstate(invalid="ignore"):
-        likely = 2 * (off > ROOM_JUMP_MIN_USUAL * median(off)).sum(axis=1) > np.isfinite(off).sum(axis=1)
-    found = {}
+    bar = ROOM_JUMP_MIN_USUAL * median(off)
+
+    def jump_most(part: Floats) -> Bools:
+        with np.errstate(invalid="ignore"):
+            return np.asarray(2 * (part > bar).sum(axis=1) > np.isfinite(part).sum(axis=1))
+
+    likely, found = over_frames(jump_most, off), {}
     for frame in np.flatnonzero(likely).tolist():
         if _is_sudden(off, frame) and (move := _fit_move(take, frame)) is not None:
             found[frame] = move
