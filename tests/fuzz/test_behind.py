@@ -56,7 +56,7 @@ FOUND = [
     ("logs", "november", (7576, 33930, 40203)),
     ("verbs", "november", (9598, 11375, 12191)),
     ("poses", "harvest", (29207,)),
-    ("poses", "frost", (31238,)),
+    ("poses", "frost", (31238, 60767)),
     ("studies", "november", (24199,)),
     ("stages", "summer", (2799,)),
     ("stages", "autumn", (3005,)),

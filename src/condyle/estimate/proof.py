@@ -246,7 +246,7 @@ def _not_apart(before: Estimate, after: Estimate, change: Change, touched: Ints)
     rest = hide(size, over_frames(lambda part: ~np.isfinite(part[:, touched]).all(axis=2), after.gap))
     left = hide(size, np.logical_not(out[:, pairs].any(axis=2)))
     usual = np.maximum(median(rest), GAP_ROUNDING_SHARE * measure_distances(take, pairs))
-    ratio = float((median(left) / np.maximum(usual, 1e-300)).max())
+    ratio = float((median(left) / np.maximum(usual, 1e-150)).max())  # of sensors that sit on one point
     if ratio < LEFT_OUT_MIN_RATIO:
         return f"its joints are apart there only {ratio:.1f} times as far as elsewhere"
     index = [take.index(name) for name in change.bodies]

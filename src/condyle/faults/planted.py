@@ -35,7 +35,7 @@ OWN_MAX_SHARE = 0.07  # of that motion, of the body's own
 CLEAR_MIN_RATIO = 100.0  # from which a body may turn as it likes
 # Hands, feet and heads that turn in the air in simulated exercise have up to 2.2, a foot that rolls in a recorded walk
 # has 8.7.
-JOINT_MAX_GAPS = 3.0  # gaps that the point of what turns moves as one joined with it sees it, at least
+JOINT_MAX_GAPS = 3.0  # gaps that a point moves as one joined with its body sees it, below which it is their joint
 # Of feet that roll over their toe under 5 mm of skin nine in ten have more; one foot in the air of 144 takes has 22.
 # The 23 stances of recordings that it adds are of feet at the height of the floor.
 PLACE_MIN_RATIO = 30.0  # that ratio at a point on which the body stands clearly at another time
