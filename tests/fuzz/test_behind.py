@@ -60,7 +60,7 @@ FOUND = [
     ("studies", "november", (24199,)),
     ("stages", "summer", (2799,)),
     ("stages", "autumn", (3005,)),
-    ("stages", "harvest", (43398, 56416)),
+    ("stages", "harvest", (43398, 56416, 71474)),
 ]
 REFUSED: dict[str, tuple[str, ...]] = {  # what is no fit at all, and by which code
     "few_frames": ("few-frames",),

@@ -201,7 +201,7 @@ def _measure_left_over(take: Take, structure: Structure, solution: Solution | No
     place = {frozenset(pair): k for k, pair in enumerate(solution.pairs.tolist())}
     order = [place[frozenset(pair)] for pair in structure.edges.tolist()]
     weighted = np.sqrt(3 * np.diagonal(solution.by_rows(take)[1].residual_cov)[order])
-    kept = np.minimum(weighted / np.maximum(residual, 1e-300), 1.0)
+    kept = np.minimum(weighted, residual) / np.maximum(residual, 1e-300)
     return LeftOver(residual * kept, share * kept)
 
 
