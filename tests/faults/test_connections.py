@@ -454,10 +454,11 @@ def test_a_contact_that_chance_may_make_is_not_told(monkeypatch: pytest.MonkeyPa
 def test_a_contact_that_farther_sensors_leave_in_doubt_is_told_by_those_nearest_to_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    near = replace(HELD, gap=0.002)
+    held = replace(HELD, first=125, stop=175)  # of every second frame
+    near = replace(held, gap=0.002)
     monkeypatch.setattr(connections, "sum_windows", lambda *_: [None])
     monkeypatch.setattr(connections, "cut_windows", lambda *_: None)
-    monkeypatch.setattr(connections._Pairs, "seeds", lambda *_: [HELD])
+    monkeypatch.setattr(connections._Pairs, "seeds", lambda *_: [held])
     monkeypatch.setattr(connections._Pairs, "nearest", lambda *_: near)
     for score, motion, found in ((2.4, 0.1, 0), (5.0, 0.1, 1), (5.0, 0.004, 1), (5.0, 0.002, 0)):  # m: on a rail
         grow = lambda *given, moving=True, score=score: replace(given[3], score=2.4 if moving else score)  # noqa: E731
